@@ -1,1 +1,9 @@
-//! capture
+//! Brings agent runs in from other programs' formats.
+//!
+//! Every way in reads a foreign format, finds out which conversation each request belongs to
+//! ([`lane`]), and calls the one recorder. HAR files are read by [`har`] and imported by
+//! [`import`].
+
+pub mod har;
+pub mod import;
+pub mod lane;

@@ -1,1 +1,21 @@
-//! replay
+//! Opens recordings, verifies them, and evaluates policies over them.
+//!
+//! ```text
+//! folder -> Recording (History + store) -> verify: do the parts, and the fold, give the bytes?
+//!                                       -> sweep:  what would each policy have made of them?
+//! ```
+//!
+//! A finding is data: a request that differs is a [`verify::RequestVerdict`], not an error. An
+//! error means that nobody could look. Threads exist in [`mod@sweep`] only.
+
+pub mod assemble;
+pub mod cache;
+pub mod diff;
+pub mod recording;
+pub mod stats;
+pub mod sweep;
+pub mod verify;
+
+pub use recording::{LoadError, Recording, find_recordings};
+pub use sweep::{Row, sweep};
+pub use verify::{Check, Divergence, Level, RecordingReport, RequestVerdict, verify};

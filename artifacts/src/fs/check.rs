@@ -1,0 +1,286 @@
+//! Checks every byte of every pack and index, and says where something is wrong.
+//!
+//! A check only reports. It reads packs by their record headers, also where an index exists, so
+//! that copies which a later one replaced are looked at too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::codec::Unpacker;
+use super::index::{Entry, SealedIndex};
+use super::pack::{Index, NoIndex, Pack, RecordError, unpack};
+use super::reader::StoreReader;
+use super::scan::{Item, TailKind, Walk};
+use crate::error::DamageReason;
+use crate::frame::{HEADER_U64, RecordHeader};
+use crate::id::ArtifactId;
+
+/// How much of a pack is hashed in one step.
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// Says what a check found, and where.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The pack or index.
+    pub path: PathBuf,
+    /// Where in the file, in bytes.
+    pub offset: u64,
+    /// What was found.
+    pub kind: FindingKind,
+    /// What it means.
+    pub severity: Severity,
+}
+
+/// Ranks findings by what they mean for the artifacts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Nothing is lost and nothing is wrong.
+    Information,
+    /// The end of a pack whose writer died, or still lives, in the middle of a write.
+    Tail,
+    /// This version, or this machine, could not look.
+    Unchecked,
+    /// Bytes differ from what was written.
+    Damage,
+}
+
+/// Says what a check found.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// The pack has no index: its writer did not seal it. It is read by a scan.
+    #[error("no index, the pack is scanned")]
+    IndexMissing,
+    /// The index cannot be used, or does not fit its pack.
+    #[error("index: {0}")]
+    Index(DamageReason),
+    /// The header of the pack is damaged; its records can be read all the same.
+    #[error("pack header: {0}")]
+    PackHeader(DamageReason),
+    /// The pack belongs to another ledger than the first pack of the folder.
+    #[error("pack belongs to another ledger")]
+    ForeignPack,
+    /// The record of an artifact is damaged.
+    #[error("artifact {id}: {reason}")]
+    Record {
+        /// The artifact.
+        id: ArtifactId,
+        /// What is wrong with its record.
+        reason: DamageReason,
+    },
+    /// The artifact is stored in a way that this version cannot read.
+    #[error("artifact {id}: found codec {codec}, which is not supported by this version")]
+    CodecUnsupported {
+        /// The artifact.
+        id: ArtifactId,
+        /// The codec number of its record.
+        codec: u16,
+    },
+    /// Bytes between good records are none.
+    #[error("{bytes} bytes are no record: {reason}")]
+    Gap {
+        /// Length of the gap.
+        bytes: u64,
+        /// What is wrong where the gap starts.
+        reason: DamageReason,
+    },
+    /// The last bytes of the pack are no whole record.
+    #[error("the last {bytes} bytes are no whole record: {reason}")]
+    TornTail {
+        /// Length of the tail.
+        bytes: u64,
+        /// What is wrong where the tail starts.
+        reason: DamageReason,
+    },
+    /// The last bytes of the pack are zeros that no record owns.
+    #[error("the last {bytes} bytes are zeros")]
+    ZeroTail {
+        /// Length of the tail.
+        bytes: u64,
+    },
+    /// The operating system did not deliver the bytes.
+    #[error("cannot read")]
+    Unreadable {
+        /// What the operating system said.
+        source: Arc<io::Error>,
+    },
+}
+
+/// Counts what a check looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checked {
+    /// Packs.
+    pub packs: u64,
+    /// Records, of which several may hold the same artifact.
+    pub records: u64,
+    /// Lengths of the artifacts that were found good, in bytes.
+    pub raw_bytes: u64,
+    /// Findings of every severity.
+    pub findings: u64,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: offset {}: {}", self.path.display(), self.offset, self.kind)
+    }
+}
+
+impl StoreReader {
+    /// Checks every header, checksum, digest, length and padding byte of the folder.
+    ///
+    /// Reads all bytes and decompresses all artifacts. Findings come in the order of packs and
+    /// offsets, those of an index behind those of its pack.
+    pub fn check_all(&self, mut found: impl FnMut(Finding)) -> Checked {
+        let mut check =
+            Check { report: &mut found, unpacker: self.unpacker(), counts: Checked::default() };
+        let mut first_ledger = None;
+        for pack in self.packs() {
+            check.counts.packs += 1;
+            if let Ok(header) = &pack.header {
+                let ledger = *first_ledger.get_or_insert(header.ident.ledger_id);
+                if ledger != header.ident.ledger_id {
+                    check.damage(&pack.path, 0, FindingKind::ForeignPack);
+                }
+            }
+            if let Err(source) = check.pack(pack) {
+                check.unreadable(pack, 0, source);
+            }
+        }
+        check.counts
+    }
+}
+
+struct Check<'a> {
+    report: &'a mut dyn FnMut(Finding),
+    unpacker: &'a Unpacker,
+    counts: Checked,
+}
+
+impl Check<'_> {
+    fn report(&mut self, path: &Path, offset: u64, kind: FindingKind, severity: Severity) {
+        self.counts.findings += 1;
+        (self.report)(Finding { path: path.to_path_buf(), offset, kind, severity });
+    }
+
+    fn damage(&mut self, path: &Path, offset: u64, kind: FindingKind) {
+        self.report(path, offset, kind, Severity::Damage);
+    }
+
+    fn unreadable(&mut self, pack: &Pack, offset: u64, source: io::Error) {
+        let kind = FindingKind::Unreadable { source: Arc::new(source) };
+        self.report(&pack.path, offset, kind, Severity::Unchecked);
+    }
+
+    fn pack(&mut self, pack: &Pack) -> io::Result<()> {
+        // Only a pack that nobody sealed may end anywhere.
+        let missing = matches!(&pack.index, Index::Scanned { why: NoIndex::Missing, .. });
+        let at_end = if missing { Severity::Tail } else { Severity::Damage };
+        if let Err(reason) = pack.header {
+            let cut = matches!(reason, DamageReason::Cut { .. });
+            let severity = if cut { at_end } else { Severity::Damage };
+            self.report(&pack.path, 0, FindingKind::PackHeader(reason), severity);
+        }
+        let mut listed = BTreeMap::new();
+        let mut records = 0;
+        for item in Walk::new(&pack.bytes) {
+            match item? {
+                Item::Record { offset, header } => {
+                    records += 1;
+                    listed.insert(header.id, Entry::of(offset, &header));
+                    self.record(pack, offset, &header)?;
+                }
+                Item::Gap { offset, bytes, reason } => {
+                    self.damage(&pack.path, offset, FindingKind::Gap { bytes, reason });
+                }
+                Item::Tail { offset, bytes, kind } => {
+                    let kind = match kind {
+                        TailKind::Zeros => FindingKind::ZeroTail { bytes },
+                        TailKind::Torn(reason) => FindingKind::TornTail { bytes, reason },
+                    };
+                    self.report(&pack.path, offset, kind, at_end);
+                }
+            }
+        }
+        self.counts.records += records;
+        match &pack.index {
+            Index::Sealed(index) => self.index(pack, index, &listed, records)?,
+            Index::Scanned { why: NoIndex::Missing, .. } => {
+                let (kind, severity) = (FindingKind::IndexMissing, Severity::Information);
+                self.report(&pack.index_path, 0, kind, severity);
+            }
+            Index::Scanned { why: NoIndex::Damaged(reason), .. } => {
+                self.damage(&pack.index_path, 0, FindingKind::Index(*reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, pack: &Pack, offset: u64, header: &RecordHeader) -> io::Result<()> {
+        let id = header.id;
+        let read = pack.record(offset).and_then(|(header, stored)| {
+            unpack(&header, &stored, self.unpacker).map(|raw| raw.len() as u64)
+        });
+        match read {
+            Ok(raw_bytes) => self.counts.raw_bytes += raw_bytes,
+            Err(RecordError::Damaged(reason)) => {
+                self.damage(&pack.path, offset, FindingKind::Record { id, reason });
+            }
+            Err(RecordError::CodecUnsupported(codec)) => {
+                let kind = FindingKind::CodecUnsupported { id, codec };
+                self.report(&pack.path, offset, kind, Severity::Unchecked);
+            }
+            Err(RecordError::Io(source)) => self.unreadable(pack, offset, source),
+        }
+        let padding = header.record_bytes() - HEADER_U64 - header.stored_bytes;
+        let padding = pack.bytes.range(offset + HEADER_U64 + header.stored_bytes, padding)?;
+        if padding.iter().any(|byte| *byte != 0) {
+            let reason = DamageReason::Padding;
+            self.damage(&pack.path, offset, FindingKind::Record { id, reason });
+        }
+        Ok(())
+    }
+
+    /// Compares an index, whose own checksums are good, with the records of its pack.
+    fn index(
+        &mut self,
+        pack: &Pack,
+        index: &SealedIndex,
+        listed: &BTreeMap<ArtifactId, Entry>,
+        records: u64,
+    ) -> io::Result<()> {
+        let same = (0..index.len())
+            .map_while(|at| index.get(at))
+            .eq(listed.iter().map(|(id, entry)| (*id, *entry)));
+        if !same {
+            let reason = DamageReason::IndexMismatch { field: "entries" };
+            self.damage(&pack.index_path, 0, FindingKind::Index(reason));
+        }
+        if index.sealing().records != records {
+            let reason = DamageReason::IndexMismatch { field: "records" };
+            self.damage(&pack.index_path, 0, FindingKind::Index(reason));
+        }
+        if index.sealing().pack_sha256 != sha256(pack)? {
+            let reason = DamageReason::IndexMismatch { field: "pack SHA-256" };
+            self.damage(&pack.index_path, 0, FindingKind::Index(reason));
+        }
+        Ok(())
+    }
+}
+
+fn sha256(pack: &Pack) -> io::Result<[u8; 32]> {
+    let mut hasher = Sha256::new();
+    let mut at = 0;
+    while at < pack.bytes.len() {
+        hasher.update(pack.bytes.range(at, WINDOW_BYTES)?);
+        at += WINDOW_BYTES;
+    }
+    Ok(hasher.finalize().into())
+}

@@ -1,0 +1,40 @@
+//! Artifacts in a folder: append-only packs, each with an index once it is sealed.
+//!
+//! ```text
+//! art/p-000001-3f9a6c01.pack   grows while its writer lives, immutable after
+//! art/p-000001-3f9a6c01.idx    written once, when the pack is sealed
+//! ```
+//!
+//! A writer never touches a pack that another writer made; it starts the next one. A pack whose
+//! writer died has no index and is read by its record headers. Nothing is ever shortened,
+//! rewritten or removed here, and reading never writes.
+//!
+//! Not here: removing artifacts, merging packs, and locking. Two writers cannot share a file,
+//! but that there is one writer at a time is the ledger's promise.
+
+mod active;
+mod check;
+mod codec;
+mod index;
+mod map;
+mod name;
+mod pack;
+mod reader;
+mod scan;
+mod store;
+
+pub use self::check::{Checked, Finding, FindingKind, Severity};
+pub use self::reader::{Place, StoreReader};
+pub use self::store::{SealedPack, Store};
+pub use crate::frame::ARTIFACT_BYTES_MAX;
+
+/// Identifies the writer of a pack; the caller draws the epoch and reads the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackIdent {
+    /// The ledger that the artifacts belong to.
+    pub ledger_id: [u8; 16],
+    /// A number that no other writer of the ledger has.
+    pub epoch: u32,
+    /// When the writer started, in nanoseconds since the Unix epoch; information only.
+    pub created_unix_ns: u64,
+}

@@ -1,0 +1,216 @@
+//! All packs of a folder as one source of artifacts. Takes no lock and never writes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::codec::Unpacker;
+use super::index::Entry;
+use super::name::PackName;
+use super::pack::Pack;
+use crate::error::{GetError, OpenError};
+use crate::id::{ArtifactId, ID_BYTES, nibble};
+use crate::reference::ArtifactRef;
+use crate::source::Source;
+
+/// Reads the artifacts of a folder, as the folder was when it was opened.
+///
+/// Damage in a pack does not keep the rest from being read: a header or an index that is damaged
+/// is worked around, and [`StoreReader::check_all`] reports it. Of several copies of an artifact
+/// the newest good one is returned.
+#[derive(Debug)]
+pub struct StoreReader {
+    folder: PathBuf,
+    /// Ascending by number, then epoch.
+    packs: Vec<Pack>,
+    unpacker: Unpacker,
+}
+
+/// Where an artifact is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The pack file.
+    pub pack: &'a Path,
+    /// Offset of the record in the pack, in bytes.
+    pub offset: u64,
+}
+
+impl StoreReader {
+    /// Opens every pack of a folder.
+    ///
+    /// Packs without a usable index are scanned header by header. A folder without packs is an
+    /// empty store; a missing folder is an error, and so is a file that was converted as text or
+    /// comes from a later version of the format.
+    pub fn open(art_dir: &Path) -> Result<Self, OpenError> {
+        let names = pack_names(art_dir).map_err(|source| OpenError::Io {
+            path: art_dir.to_path_buf(),
+            action: "list",
+            source: Arc::new(source),
+        })?;
+        let packs = names.into_iter().map(|name| Pack::open(art_dir, name));
+        let packs = packs.collect::<Result<_, _>>()?;
+        Ok(Self { folder: art_dir.to_path_buf(), packs, unpacker: Unpacker::new() })
+    }
+
+    /// Returns true if some pack lists the artifact; whether it can be read is not checked.
+    pub fn contains(&self, id: &ArtifactId) -> bool {
+        self.packs.iter().any(|pack| pack.find(id).is_some())
+    }
+
+    /// Counts the artifacts, each once; takes time linear in their number if there are several
+    /// packs.
+    pub fn len(&self) -> usize {
+        match self.packs.as_slice() {
+            [] => 0,
+            [pack] => pack.len(),
+            _ => self.iter().count(),
+        }
+    }
+
+    /// Returns true if there is no artifact.
+    pub fn is_empty(&self) -> bool {
+        self.packs.iter().all(|pack| pack.len() == 0)
+    }
+
+    /// Sums the stored lengths of all artifacts, each once, in bytes.
+    pub fn stored_bytes(&self) -> u64 {
+        self.iter().map(|(_, _, stored_bytes, _)| stored_bytes).sum()
+    }
+
+    /// Sums the lengths of the pack files, in bytes.
+    pub fn disk_bytes(&self) -> u64 {
+        self.packs.iter().map(|pack| pack.bytes.len()).sum()
+    }
+
+    /// Lists the artifacts in the order of their ids, each once: id, raw length, stored length
+    /// (both in bytes), and the place of the newest copy.
+    pub fn iter(&self) -> impl Iterator<Item = (ArtifactId, u64, u64, Place<'_>)> + '_ {
+        Merge { packs: &self.packs, positions: vec![0; self.packs.len()] }.map(listed)
+    }
+
+    /// Lists the artifacts whose text form starts with `hex`, in the order of their ids.
+    ///
+    /// A prefix that is not of lowercase hexadecimal digits, or too long, matches none.
+    pub fn find_prefix(&self, hex: &str) -> Vec<ArtifactId> {
+        let Some((first, last)) = prefix_bounds(hex) else { return Vec::new() };
+        let mut found = BTreeSet::new();
+        for pack in &self.packs {
+            let from = pack.lower_bound(&first);
+            let in_pack = (from..).map_while(|position| pack.get(position));
+            found.extend(in_pack.map(|(id, _)| id).take_while(|id| *id <= last));
+        }
+        found.into_iter().collect()
+    }
+
+    /// Returns a reference to a stored artifact, as `put` returned it.
+    pub fn reference(&self, id: &ArtifactId) -> Option<ArtifactRef> {
+        let entry = self.packs.iter().rev().find_map(|pack| pack.find(id))?;
+        Some(ArtifactRef::stored(*id, entry.raw_bytes))
+    }
+
+    /// Returns true if a copy of the artifact still has its checksum.
+    pub(crate) fn holds_intact(&self, id: ArtifactId) -> bool {
+        let packs = self.packs.iter().rev();
+        packs
+            .filter_map(|pack| Some((pack, pack.find(&id)?)))
+            .any(|(pack, entry)| pack.is_intact(id, &entry))
+    }
+
+    /// Takes in a pack that was sealed after the folder was opened.
+    pub(crate) fn add(&mut self, name: PackName) -> Result<(), OpenError> {
+        self.packs.push(Pack::open(&self.folder, name)?);
+        Ok(())
+    }
+
+    pub(crate) fn packs(&self) -> &[Pack] {
+        &self.packs
+    }
+
+    pub(crate) fn unpacker(&self) -> &Unpacker {
+        &self.unpacker
+    }
+}
+
+impl Source for StoreReader {
+    fn read(&self, artifact: &ArtifactRef) -> Result<Arc<[u8]>, GetError> {
+        let id = artifact.id();
+        let mut first_error = None;
+        for pack in self.packs.iter().rev() {
+            let Some(entry) = pack.find(&id) else { continue };
+            match pack.read(id, &entry, &self.unpacker) {
+                Ok(bytes) => return of_length(artifact, bytes),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        Err(first_error.unwrap_or(GetError::Missing { id }))
+    }
+}
+
+/// Compares the length of what was read with the reference.
+pub(crate) fn of_length(artifact: &ArtifactRef, bytes: Arc<[u8]>) -> Result<Arc<[u8]>, GetError> {
+    let (found_bytes, expected_bytes) = (bytes.len() as u64, artifact.bytes());
+    if found_bytes == expected_bytes {
+        Ok(bytes)
+    } else {
+        Err(GetError::Length { id: artifact.id(), found_bytes, expected_bytes })
+    }
+}
+
+/// The names of the packs in a folder, ascending; other files are not ours and left alone.
+pub(crate) fn pack_names(folder: &Path) -> io::Result<Vec<PackName>> {
+    let mut names = Vec::new();
+    for file in fs::read_dir(folder)? {
+        names.extend(PackName::parse(&file?.file_name()));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The lowest and the highest id whose text starts with `hex`.
+fn prefix_bounds(hex: &str) -> Option<(ArtifactId, ArtifactId)> {
+    if hex.len() > 2 * ID_BYTES {
+        return None;
+    }
+    let digits = hex.bytes().map(nibble).collect::<Option<Vec<u8>>>()?;
+    let filled = |fill: u8| {
+        let mut digits = digits.iter().copied().chain(std::iter::repeat(fill));
+        let byte = |()| digits.next().unwrap_or(fill) << 4 | digits.next().unwrap_or(fill);
+        ArtifactId::from_bytes([(); ID_BYTES].map(byte))
+    };
+    Some((filled(0), filled(0xf)))
+}
+
+/// Merges the packs' indexes in the order of ids; the newest pack speaks for an id.
+struct Merge<'a> {
+    packs: &'a [Pack],
+    positions: Vec<usize>,
+}
+
+impl<'a> Iterator for Merge<'a> {
+    type Item = (&'a Pack, ArtifactId, Entry);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut next: Option<Self::Item> = None;
+        for (pack, position) in self.packs.iter().zip(&self.positions) {
+            if let Some((id, entry)) = pack.get(*position)
+                && next.is_none_or(|(_, lowest, _)| id <= lowest)
+            {
+                next = Some((pack, id, entry));
+            }
+        }
+        let (_, taken, _) = next?;
+        for (pack, position) in self.packs.iter().zip(&mut self.positions) {
+            if pack.get(*position).is_some_and(|(id, _)| id == taken) {
+                *position += 1;
+            }
+        }
+        next
+    }
+}
+
+fn listed((pack, id, entry): (&Pack, ArtifactId, Entry)) -> (ArtifactId, u64, u64, Place<'_>) {
+    let place = Place { pack: &pack.path, offset: entry.offset };
+    (id, entry.raw_bytes, entry.stored_bytes, place)
+}

@@ -1,0 +1,9 @@
+//! The contract of the crate through its public API: bytes on disk, damage, and the model.
+
+mod cuts;
+mod damage;
+mod flips;
+mod golden;
+mod model;
+mod secrets;
+mod support;

@@ -1,0 +1,262 @@
+//! Makes a recording of a HAR file: one file, one run, one folder.
+//!
+//! Every entry becomes a request with its answer or an `imported_record` with its bytes; nothing
+//! is dropped. A file that is cut keeps what came before the cut.
+
+mod digest;
+mod entry;
+mod report;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use artifacts::redact::Redactor;
+use ledger::event::{Origin, RunClosed};
+use ledger::fs::{LogReader, OpenError};
+use ledger::history::History;
+use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
+
+pub use report::{ImportReport, Note, NoteKind};
+
+use crate::har::{HarError, HarReader, Limits, RawEntry, sniff};
+use digest::DigestReader;
+use entry::Importer;
+
+/// Why a file was not imported, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file is no HAR, or cannot be read on. What was read before is in the recording, if
+    /// there is one.
+    #[error("{}", path.display())]
+    Har {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: HarError,
+        /// What was kept.
+        kept: Option<Box<ImportReport>>,
+    },
+    /// The file does not open.
+    #[error("file does not open: {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A name that makes no recording.
+    #[error("file name gives no recording name: {}", path.display())]
+    NoName {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The name is taken by something else.
+    #[error("name is taken by another recording: {}", recording.display())]
+    NameTaken {
+        /// The folder.
+        recording: PathBuf,
+    },
+    /// The recording that is there cannot be compared with the file.
+    #[error("recording that has this name cannot be read: {}", recording.display())]
+    Existing {
+        /// The folder.
+        recording: PathBuf,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The recording cannot be written.
+    #[error("recording cannot be written: {}", recording.display())]
+    Record {
+        /// The folder.
+        recording: PathBuf,
+        /// Why.
+        source: RecordError,
+    },
+}
+
+/// How an import is done.
+pub struct ImportOptions<'a> {
+    /// Version of the program, for the record.
+    pub recorder: &'a str,
+    /// Wall time, Unix nanoseconds; information only.
+    pub now_unix_ns: u64,
+    /// Fixed identities for fixtures; random ones otherwise.
+    pub identity: Option<Identity>,
+    /// Called now and then with the entries and bytes read so far.
+    pub progress: &'a mut dyn FnMut(u64, u64),
+}
+
+impl core::fmt::Debug for ImportOptions<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ImportOptions").field("recorder", &self.recorder).finish_non_exhaustive()
+    }
+}
+
+/// Name of the recording that a file makes: its name without `.har`, `.har.zst` or `.har.gz`.
+pub fn recording_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let name = [".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let name = name.strip_suffix(".har").or_else(|| name.strip_suffix(".json")).unwrap_or(name);
+    let usable = !name.is_empty() && name != "." && name != "..";
+    usable.then(|| name.to_owned())
+}
+
+/// Imports a HAR file into a new folder below `into`.
+///
+/// # Errors
+/// See [`ImportError`]. With [`ImportError::Har`] the entries before the trouble are recorded.
+pub fn import_har(
+    path: &Path,
+    into: &Path,
+    options: &mut ImportOptions<'_>,
+) -> Result<ImportReport, ImportError> {
+    let name =
+        recording_name(path).ok_or_else(|| ImportError::NoName { path: path.to_path_buf() })?;
+    let recording = into.join(&name);
+    let redactor = Redactor::core();
+    if recording.exists() {
+        return compare(path, &recording, &name, &redactor);
+    }
+    let har = |source, kept| ImportError::Har { path: path.to_path_buf(), source, kept };
+    let mut reader = open(path, &redactor)?;
+    let first = match reader.next_entry() {
+        Ok(first) => first.map(owned),
+        Err(error) if error.is_final() => return Err(har(error, None)),
+        Err(_skipped) => None,
+    };
+    let mut import = begin(&recording, &name, options)
+        .map_err(|source| ImportError::Record { recording: recording.clone(), source })?;
+    let failed = |source| ImportError::Record { recording: recording.clone(), source };
+    if let Some(entry) = first {
+        import.entry(entry.index, entry.offset, &entry.bytes).map_err(failed)?;
+    }
+    let mut trouble = None;
+    loop {
+        match reader.next_entry() {
+            Ok(Some(raw)) => {
+                (options.progress)(raw.index, raw.offset);
+                import.entry(raw.index, raw.offset, raw.bytes).map_err(failed)?;
+            }
+            Ok(None) => break,
+            Err(error) if error.is_final() => {
+                trouble = Some(error);
+                break;
+            }
+            Err(error) => import.skipped(&error),
+        }
+    }
+    let source_digest = trouble.is_none().then(|| digest(reader)).transpose();
+    let source_digest = source_digest.map_err(|source| har(source, None))?;
+    let report = import.close(source_digest, &recording).map_err(failed)?;
+    match trouble {
+        Some(error) => Err(har(error, Some(Box::new(report)))),
+        None => Ok(report),
+    }
+}
+
+struct OwnedEntry {
+    index: u64,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+fn owned(raw: RawEntry<'_>) -> OwnedEntry {
+    OwnedEntry { index: raw.index, offset: raw.offset, bytes: raw.bytes.to_vec() }
+}
+
+type Source<'r> = HarReader<DigestReader<'r, Box<dyn std::io::Read>>>;
+
+fn open<'r>(path: &Path, redactor: &'r Redactor) -> Result<Source<'r>, ImportError> {
+    let failed = |source| ImportError::Open { path: path.to_path_buf(), source };
+    let file = fs::File::open(path).map_err(failed)?;
+    let plain = sniff(file).map_err(failed)?;
+    Ok(HarReader::new(DigestReader::new(plain, redactor), Limits::STANDARD))
+}
+
+/// The digest of the redacted source, after reading what is left of it.
+fn digest(reader: Source<'_>) -> Result<[u8; 32], HarError> {
+    let mut source = reader.into_inner();
+    source.drain().map_err(|source| HarError::Io { offset: 0, entries_read: 0, source })?;
+    Ok(source.finish())
+}
+
+fn begin(
+    recording: &Path,
+    name: &str,
+    options: &ImportOptions<'_>,
+) -> Result<Importer, RecordError> {
+    let identity = match options.identity {
+        Some(identity) => identity,
+        None => Identity::random(options.now_unix_ns)?,
+    };
+    let spec = RunSpec {
+        identity,
+        origin: Origin::Har,
+        source: Some(name),
+        recorder: options.recorder,
+        durability: Durability::Batched,
+    };
+    Ok(Importer::new(Recorder::create(recording, Redactor::core(), &spec)?, name))
+}
+
+/// A name that is taken: fine when it is the same source, else an error.
+fn compare(
+    path: &Path,
+    recording: &Path,
+    name: &str,
+    redactor: &Redactor,
+) -> Result<ImportReport, ImportError> {
+    let taken = || ImportError::NameTaken { recording: recording.to_path_buf() };
+    let history = match load(recording) {
+        Ok(history) => history,
+        Err(Unreadable::NotARecording) => return Err(taken()),
+        Err(Unreadable::Other(source)) => {
+            return Err(ImportError::Existing { recording: recording.to_path_buf(), source });
+        }
+    };
+    let recorded = history.closed().and_then(|closed| closed.source_digest).ok_or_else(taken)?;
+    let reader = open(path, redactor)?;
+    let found = digest(reader).map_err(|source| ImportError::Har {
+        path: path.to_path_buf(),
+        source,
+        kept: None,
+    })?;
+    if found != recorded {
+        return Err(taken());
+    }
+    Ok(ImportReport::skipped(name, recording, history.requests().len() as u64))
+}
+
+enum Unreadable {
+    NotARecording,
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
+fn load(recording: &Path) -> Result<History, Unreadable> {
+    let mut reader = LogReader::open(recording).map_err(|error| match error {
+        OpenError::NotARecording { .. } => Unreadable::NotARecording,
+        other => Unreadable::Other(Box::new(other)),
+    })?;
+    ledger::fs::history(&mut reader).map_err(|error| Unreadable::Other(Box::new(error)))
+}
+
+impl Importer {
+    fn close(
+        self,
+        source_digest: Option<[u8; 32]>,
+        recording: &Path,
+    ) -> Result<ImportReport, RecordError> {
+        let (recorder, mut report) = self.finish();
+        let closed = recorder.close(&RunClosed {
+            complete: source_digest.is_some(),
+            source_digest,
+            source_records: report.entries,
+            source_unknown: report.records,
+        })?;
+        report.recording = recording.to_path_buf();
+        report.complete = source_digest.is_some();
+        report.head = Some(closed.head);
+        Ok(report)
+    }
+}

@@ -1,0 +1,239 @@
+//! What can happen in a run: one struct per event kind, explicit tags, a version per kind.
+//!
+//! A stored struct never changes. A new field is a new kind version with a new struct beside the
+//! old one, whose decoder stays for ever. Tags are in [`Kind`]; gaps are reserved in
+//! `docs/reference/events.md` for facts that later ways in will record.
+
+pub mod answer;
+pub mod message;
+pub mod request;
+pub mod run;
+pub mod tool;
+
+pub use answer::{AnswerItem, Answered, ItemKind, Usage};
+pub use message::{
+    Added, Cause, ContextEdited, Hole, HoleValue, MessageAdded, PartDef, PartUse, Skeleton,
+    SkeletonUse, SlotDef, Splice, Unlinked,
+};
+pub use request::{
+    Dispatched, Headers, Overlay, RequestCaptured, Rung, Splices, Transfer, Unsplit,
+};
+pub use run::{ImportedRecord, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened};
+pub use tool::{Dropped, Returned, TextMeasure, ToolCalled, ToolReturned};
+
+use crate::codec::{self, CodecError};
+
+/// Numeric tags of event kinds, as stored in the frame header. Never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u16)]
+pub enum Kind {
+    /// `run_opened`
+    RunOpened = 16,
+    /// `run_closed`
+    RunClosed = 17,
+    /// `session_opened`
+    SessionOpened = 18,
+    /// `message_added`
+    MessageAdded = 32,
+    /// `context_edited`
+    ContextEdited = 33,
+    /// `request_captured`
+    RequestCaptured = 40,
+    /// `request_dispatched`
+    RequestDispatched = 41,
+    /// `response_received`
+    ResponseReceived = 42,
+    /// `response_failed`
+    ResponseFailed = 43,
+    /// `response_aborted`
+    ResponseAborted = 44,
+    /// `tool_called`
+    ToolCalled = 48,
+    /// `tool_returned`
+    ToolReturned = 49,
+    /// `imported_record`
+    ImportedRecord = 80,
+}
+
+impl Kind {
+    /// All kinds, in tag order.
+    pub const ALL: [Self; 13] = [
+        Self::RunOpened,
+        Self::RunClosed,
+        Self::SessionOpened,
+        Self::MessageAdded,
+        Self::ContextEdited,
+        Self::RequestCaptured,
+        Self::RequestDispatched,
+        Self::ResponseReceived,
+        Self::ResponseFailed,
+        Self::ResponseAborted,
+        Self::ToolCalled,
+        Self::ToolReturned,
+        Self::ImportedRecord,
+    ];
+
+    /// The stored tag.
+    pub fn tag(self) -> u16 {
+        self as u16
+    }
+
+    /// The kind with this tag.
+    pub fn from_tag(tag: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.tag() == tag)
+    }
+
+    /// The name used in documents, listings and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RunOpened => "run_opened",
+            Self::RunClosed => "run_closed",
+            Self::SessionOpened => "session_opened",
+            Self::MessageAdded => "message_added",
+            Self::ContextEdited => "context_edited",
+            Self::RequestCaptured => "request_captured",
+            Self::RequestDispatched => "request_dispatched",
+            Self::ResponseReceived => "response_received",
+            Self::ResponseFailed => "response_failed",
+            Self::ResponseAborted => "response_aborted",
+            Self::ToolCalled => "tool_called",
+            Self::ToolReturned => "tool_returned",
+            Self::ImportedRecord => "imported_record",
+        }
+    }
+}
+
+/// Version of every kind that this code writes.
+pub const KIND_VERSION: u16 = 1;
+
+/// One recorded fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A run began, with who recorded it and under which redaction rules.
+    RunOpened(RunOpened),
+    /// A run ended; its source was read to the end or not.
+    RunClosed(RunClosed),
+    /// A conversation began.
+    SessionOpened(SessionOpened),
+    /// Messages were appended to a conversation, each with its cause.
+    MessageAdded(MessageAdded),
+    /// The client changed its own history: differences only.
+    ContextEdited(ContextEdited),
+    /// A request was ready to be sent.
+    RequestCaptured(RequestCaptured),
+    /// A request was sent, with method, target and headers.
+    RequestDispatched(Dispatched),
+    /// An answer arrived up to its end.
+    ResponseReceived(Answered),
+    /// An error status or no answer at all.
+    ResponseFailed(Answered),
+    /// An answer broke off; what had arrived is kept.
+    ResponseAborted(Answered),
+    /// The model asked for a tool.
+    ToolCalled(ToolCalled),
+    /// A tool's output came back, whole as far as the recorder saw it.
+    ToolReturned(ToolReturned),
+    /// A foreign record that was not understood, kept as bytes.
+    ImportedRecord(ImportedRecord),
+}
+
+/// Why a frame's body is no event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EventError {
+    /// A kind that this version does not know and may not skip.
+    #[error("unknown event kind {tag}; a newer version wrote it")]
+    UnknownKind {
+        /// The tag.
+        tag: u16,
+    },
+    /// A version of a known kind that this version does not know.
+    #[error("{kind} version {version} is newer than this program")]
+    UnknownVersion {
+        /// Name of the kind.
+        kind: &'static str,
+        /// The version found.
+        version: u16,
+    },
+    /// The body does not decode.
+    #[error("{kind}: {source}")]
+    Body {
+        /// Name of the kind.
+        kind: &'static str,
+        /// What is wrong with it.
+        source: CodecError,
+    },
+}
+
+impl Event {
+    /// The kind of this event.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::RunOpened(_) => Kind::RunOpened,
+            Self::RunClosed(_) => Kind::RunClosed,
+            Self::SessionOpened(_) => Kind::SessionOpened,
+            Self::MessageAdded(_) => Kind::MessageAdded,
+            Self::ContextEdited(_) => Kind::ContextEdited,
+            Self::RequestCaptured(_) => Kind::RequestCaptured,
+            Self::RequestDispatched(_) => Kind::RequestDispatched,
+            Self::ResponseReceived(_) => Kind::ResponseReceived,
+            Self::ResponseFailed(_) => Kind::ResponseFailed,
+            Self::ResponseAborted(_) => Kind::ResponseAborted,
+            Self::ToolCalled(_) => Kind::ToolCalled,
+            Self::ToolReturned(_) => Kind::ToolReturned,
+            Self::ImportedRecord(_) => Kind::ImportedRecord,
+        }
+    }
+
+    /// The body bytes of its frame.
+    ///
+    /// # Errors
+    /// The event does not fit a frame.
+    pub fn encode(&self) -> Result<Vec<u8>, CodecError> {
+        match self {
+            Self::RunOpened(body) => codec::encode(body),
+            Self::RunClosed(body) => codec::encode(body),
+            Self::SessionOpened(body) => codec::encode(body),
+            Self::MessageAdded(body) => codec::encode(body),
+            Self::ContextEdited(body) => codec::encode(body),
+            Self::RequestCaptured(body) => codec::encode(body),
+            Self::RequestDispatched(body) => codec::encode(body),
+            Self::ResponseReceived(body)
+            | Self::ResponseFailed(body)
+            | Self::ResponseAborted(body) => codec::encode(body),
+            Self::ToolCalled(body) => codec::encode(body),
+            Self::ToolReturned(body) => codec::encode(body),
+            Self::ImportedRecord(body) => codec::encode(body),
+        }
+    }
+
+    /// Decodes the body of a frame with this kind and version.
+    ///
+    /// # Errors
+    /// Unknown kind or version, or a body that is not of this kind.
+    pub fn decode(tag: u16, version: u16, body: &[u8]) -> Result<Self, EventError> {
+        let kind = Kind::from_tag(tag).ok_or(EventError::UnknownKind { tag })?;
+        if version != KIND_VERSION {
+            return Err(EventError::UnknownVersion { kind: kind.name(), version });
+        }
+        let decoded = match kind {
+            Kind::RunOpened => codec::decode(body).map(Self::RunOpened),
+            Kind::RunClosed => codec::decode(body).map(Self::RunClosed),
+            Kind::SessionOpened => codec::decode(body).map(Self::SessionOpened),
+            Kind::MessageAdded => codec::decode(body).map(Self::MessageAdded),
+            Kind::ContextEdited => codec::decode(body).map(Self::ContextEdited),
+            Kind::RequestCaptured => codec::decode(body).map(Self::RequestCaptured),
+            Kind::RequestDispatched => codec::decode(body).map(Self::RequestDispatched),
+            Kind::ResponseReceived => codec::decode(body).map(Self::ResponseReceived),
+            Kind::ResponseFailed => codec::decode(body).map(Self::ResponseFailed),
+            Kind::ResponseAborted => codec::decode(body).map(Self::ResponseAborted),
+            Kind::ToolCalled => codec::decode(body).map(Self::ToolCalled),
+            Kind::ToolReturned => codec::decode(body).map(Self::ToolReturned),
+            Kind::ImportedRecord => codec::decode(body).map(Self::ImportedRecord),
+        };
+        decoded.map_err(|source| EventError::Body { kind: kind.name(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! A request as it was ready to be sent, and the fact that it was sent.
+
+use bincode::{Decode, Encode};
+
+use super::message::{PartUse, Splice};
+use crate::content::Content;
+use crate::id::{PartNo, RequestId, SessionId};
+use crate::wire::Escape;
+
+/// What can be claimed of a recorded request, best first. A rung is never raised later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub enum Rung {
+    /// Every byte on the connection, transfer coding included.
+    WireExact,
+    /// The body, byte for byte, after content decoding.
+    BodyExact,
+    /// The body, byte for byte, but for redacted spans.
+    ExactModuloRedaction,
+    /// The same JSON value.
+    CanonicalEqual,
+    /// Rebuilt from something that is not the body.
+    Reconstructed,
+    /// Something is known to be missing.
+    Lossy,
+}
+
+impl Rung {
+    /// All rungs, best first.
+    pub const ALL: [Self; 6] = [
+        Self::WireExact,
+        Self::BodyExact,
+        Self::ExactModuloRedaction,
+        Self::CanonicalEqual,
+        Self::Reconstructed,
+        Self::Lossy,
+    ];
+
+    /// The name used on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WireExact => "wire-exact",
+            Self::BodyExact => "body-exact",
+            Self::ExactModuloRedaction => "exact-modulo-redaction",
+            Self::CanonicalEqual => "canonical-equal",
+            Self::Reconstructed => "reconstructed",
+            Self::Lossy => "lossy",
+        }
+    }
+}
+
+/// How the body travelled.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Transfer {
+    /// Content coding that was undone (`zstd`, `gzip`), if any.
+    pub content_coding: Option<String>,
+    /// Bytes as sent, coded; equal to the body's length without a coding.
+    pub sent_bytes: u64,
+}
+
+/// Why a body was kept as one verbatim part.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Unsplit {
+    /// A fixed phrase with an offset, never content.
+    pub reason: String,
+}
+
+/// A mark that this request carries on an item (`cache_control`).
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Overlay {
+    /// Position of the item in the message list.
+    pub item: u32,
+    /// Offset in the item's literal (its bytes without what fills the slots).
+    pub offset: u32,
+    /// The bytes that stand there.
+    pub bytes: Content,
+}
+
+/// Changes of the three lists that make up a body, against the base request's lists.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Encode, Decode)]
+pub struct Splices {
+    /// Parts before the messages.
+    pub head: Vec<Splice<PartUse>>,
+    /// Messages, by number only: what is new in them was told by the events before.
+    pub items: Vec<Splice<PartNo>>,
+    /// Parts after the messages.
+    pub tail: Vec<Splice<PartUse>>,
+}
+
+/// A request was ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct RequestCaptured {
+    /// Its identity.
+    pub request: RequestId,
+    /// The conversation it belongs to.
+    pub session: SessionId,
+    /// Attempt, from 1: a send that repeats a failed one without new messages counts on.
+    pub attempt: u16,
+    /// The first attempt, when this is not it.
+    pub attempt_of: Option<RequestId>,
+    /// Tag of the [`Dialect`](crate::wire::Dialect).
+    pub dialect: u8,
+    /// The model it names.
+    pub model: Option<Content>,
+    /// Length of the redacted body, in bytes.
+    pub body_bytes: u64,
+    /// SHA-256 of the redacted body.
+    pub body_digest: [u8; 32],
+    /// SHA-256 over the digests of the system, tools, options and message parts, in this order
+    /// of components; tells which one drifted.
+    pub component_digests: [[u8; 32]; 4],
+    /// What can be claimed of it.
+    pub rung: Rung,
+    /// Spans that redaction replaced in it.
+    pub redactions: u32,
+    /// How it travelled.
+    pub transfer: Transfer,
+    /// Canonical bytes of the context policy in force, where the harness told it.
+    pub policy: Option<Content>,
+    /// Why the body is one verbatim part, if it is.
+    pub unsplit: Option<Unsplit>,
+    /// The request whose lists the splices start from; `None` starts from empty lists.
+    pub base: Option<RequestId>,
+    /// What stands between two messages.
+    pub separator: Content,
+    /// Escape switches seen in the body: how a text of ours has to be written into it.
+    pub escape: Escape,
+    /// Changes against the base.
+    pub splices: Splices,
+    /// Marks on messages, items ascending, then offsets.
+    pub overlays: Vec<Overlay>,
+}
+
+/// Header fields, whole or as what changed.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Headers {
+    /// All fields in order: name, value.
+    Full(Vec<(Content, Content)>),
+    /// The fields of an earlier message of the same direction with some values replaced.
+    Changed {
+        /// The request whose fields are meant.
+        of: RequestId,
+        /// Position of a field, and its value here.
+        values: Vec<(u16, Content)>,
+    },
+}
+
+/// A request was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Dispatched {
+    /// Which one.
+    pub request: RequestId,
+    /// When, Unix nanoseconds, where it is known.
+    pub at_unix_ns: Option<u64>,
+    /// HTTP method.
+    pub method: Content,
+    /// URL as sent.
+    pub url: Content,
+    /// Header fields.
+    pub headers: Headers,
+}

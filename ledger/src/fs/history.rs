@@ -1,0 +1,51 @@
+//! Reads a log into a history.
+
+use super::{LogReader, ReadError};
+use crate::event::Event;
+use crate::frame::Seq;
+use crate::history::{Builder, History, HistoryError};
+
+/// Why a log could not be read into a history.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The log cannot be read to its end.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its events do not fit together.
+    #[error("{place}: {source}")]
+    History {
+        /// File and offset of the frame.
+        place: String,
+        /// What does not fit.
+        source: HistoryError,
+    },
+}
+
+/// Reads all events of a log.
+///
+/// # Errors
+/// The log is damaged, or its events do not fit together: with the place of the first trouble.
+pub fn history(reader: &mut LogReader) -> Result<History, LoadError> {
+    let mut builder = Builder::new();
+    let mut frames = reader.frames();
+    while let Some(frame) = frames.next() {
+        let frame = frame?;
+        if frame.is_seal() {
+            continue;
+        }
+        let Seq(seq) = frame.seq();
+        let place = || {
+            let place = frame.place();
+            format!("{} at offset {}", place.path.display(), place.offset)
+        };
+        let event = Event::decode(frame.kind(), frame.version(), frame.body())
+            .map_err(|source| HistoryError::Event { seq, source });
+        event
+            .and_then(|event| builder.push(seq, event))
+            .map_err(|source| LoadError::History { place: place(), source })?;
+    }
+    builder
+        .finish()
+        .map_err(|source| LoadError::History { place: "log".to_owned(), source })
+}

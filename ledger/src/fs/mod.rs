@@ -1,0 +1,103 @@
+//! The log on disk: one folder, one writer, any number of readers.
+//!
+//! ```text
+//! RECORDING/
+//!   FORMAT                                   what this is, see `format_file`
+//!   LOCK                                     held by the one writer
+//!   log/00000000000000000001-3f9a6c01.seg    segments, see `segment` and `frame`
+//! ```
+//!
+//! Readers write nothing and take no lock. A writer never touches a segment that it did not
+//! create: it starts a new one, whose header says how much of the last one is log.
+
+mod error;
+mod history;
+mod list;
+mod lock;
+mod reader;
+mod sink;
+mod walk;
+mod writer;
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+pub use crate::frame::{Head, PackLength, Seq};
+pub use crate::segment::LogIdent;
+pub use error::{AppendError, CreateError, Damage, FileError, LockError, OpenError, ReadError};
+pub use history::{LoadError, history};
+pub use reader::{Frames, LogReader};
+pub use walk::{Frame, Place, Tail};
+pub use writer::LogWriter;
+
+use crate::format_file::{FORMAT_BYTES_MAX, FormatError, FormatFile};
+use crate::segment::{Epoch, LedgerId};
+
+const FORMAT_FILE: &str = "FORMAT";
+const LOCK_FILE: &str = "LOCK";
+const LOG_FOLDER: &str = "log";
+
+impl LedgerId {
+    /// Draws a new id from the operating system.
+    pub fn random() -> io::Result<Self> {
+        let mut id = [0; 16];
+        fill_random(&mut id)?;
+        Ok(Self(id))
+    }
+}
+
+impl Epoch {
+    /// Draws a new epoch from the operating system; never 0, which stands for exported logs.
+    pub fn random() -> io::Result<Self> {
+        let mut epoch = [0; 4];
+        fill_random(&mut epoch)?;
+        Ok(Self(u32::from_le_bytes(epoch).max(1)))
+    }
+}
+
+fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
+    getrandom::fill(bytes).map_err(|error| match error.raw_os_error() {
+        Some(code) => io::Error::from_raw_os_error(code),
+        None => io::Error::other(error.to_string()),
+    })
+}
+
+/// Reads the FORMAT file of the recording in `dir`.
+fn read_format(dir: &Path) -> Result<FormatFile, OpenError> {
+    let path = dir.join(FORMAT_FILE);
+    // One byte more than allowed is enough to find out that it is too long.
+    let bytes = match read_start(&path, FORMAT_BYTES_MAX as u64 + 1) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(OpenError::NotARecording { path: dir.to_path_buf() });
+        }
+        Err(error) => return Err(FileError::new("read", &path, error).into()),
+    };
+    match FormatFile::decode(&bytes) {
+        Ok(format) => Ok(format),
+        Err(FormatError::NotARecording) => {
+            Err(OpenError::NotARecording { path: dir.to_path_buf() })
+        }
+        Err(source) => Err(OpenError::Format { path, source }),
+    }
+}
+
+/// Reads at most `bytes_max` bytes from the start of a regular file.
+fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for its other end, so this is asked first.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Makes the entries of a folder durable.
+fn sync_dir(dir: &Path) -> Result<(), FileError> {
+    // The parent of a relative path of one part is the empty path.
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let synced = File::open(dir).and_then(|handle| handle.sync_all());
+    synced.map_err(|source| FileError::new("sync", dir, source))
+}

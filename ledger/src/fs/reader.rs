@@ -1,0 +1,136 @@
+//! Reads a log from its first frame to its end. Takes no lock and changes nothing.
+
+use std::path::Path;
+
+use super::list::{Listing, list};
+use super::walk::{Step, Walk};
+use super::{Damage, Frame, LOG_FOLDER, OpenError, ReadError, Tail, read_format};
+use crate::format_file::FormatFile;
+use crate::frame::Head;
+use crate::segment::LedgerId;
+
+/// A log that is open for reading.
+///
+/// What a live writer adds after the open may or may not be seen; a write that it is in the
+/// middle of looks like a torn tail.
+#[derive(Debug)]
+pub struct LogReader {
+    format: FormatFile,
+    listing: Listing,
+    head: Head,
+    tail: Option<Tail>,
+}
+
+impl LogReader {
+    /// Opens the recording in the folder `dir`.
+    ///
+    /// A damaged segment is no reason to refuse: `frames` gives everything in front of it and
+    /// then the error.
+    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+        let format = read_format(dir)?;
+        let listing = list(&dir.join(LOG_FOLDER), format.ledger_id)?;
+        Ok(Self { format, listing, head: Head::EMPTY, tail: None })
+    }
+
+    /// Returns what the FORMAT file says.
+    pub fn format(&self) -> &FormatFile {
+        &self.format
+    }
+
+    /// Returns the id that all segments carry.
+    pub fn ledger_id(&self) -> LedgerId {
+        self.format.ledger_id
+    }
+
+    /// Starts at the first frame. One segment is in memory at a time, and those of the frames
+    /// that the caller keeps.
+    pub fn frames(&mut self) -> Frames<'_> {
+        self.head = Head::EMPTY;
+        self.tail = None;
+        Frames { reader: self, segment: 0, walk: None, done: false }
+    }
+
+    /// Returns how the log ends; `None` until `frames` has come to the end without an error.
+    pub fn tail(&self) -> Option<&Tail> {
+        self.tail.as_ref()
+    }
+
+    /// Returns the last frame that `frames` has given.
+    pub fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Opens the segment at `index`, or says that there is none.
+    fn walk(&self, index: usize) -> Option<Result<Walk, ReadError>> {
+        let segment = self.listing.segments.get(index)?;
+        let next = self.listing.segments.get(index + 1).map(|next| &next.header);
+        Some(Walk::open(segment, next))
+    }
+
+    /// Returns how a log with this last segment ends. A file that its writer did not live to use
+    /// counts only if nothing else is torn.
+    fn end(&self, last: Option<Tail>) -> Result<Tail, ReadError> {
+        if let Some(error) = &self.listing.broken {
+            return Err(error.clone());
+        }
+        match (last.unwrap_or(Tail::Open), &self.listing.unborn) {
+            (Tail::Clean | Tail::Open, Some(unborn)) => Ok(Tail::Torn {
+                path: unborn.path.clone(),
+                offset: 0,
+                bytes: unborn.file_bytes,
+                reason: Damage::Segment(unborn.fault),
+            }),
+            (tail, _) => Ok(tail),
+        }
+    }
+}
+
+/// The frames of a log in order, each one checked completely. Ends after the first error.
+#[derive(Debug)]
+pub struct Frames<'a> {
+    reader: &'a mut LogReader,
+    /// Index of the segment to open next.
+    segment: usize,
+    walk: Option<Walk>,
+    done: bool,
+}
+
+impl Frames<'_> {
+    fn advance(&mut self) -> Result<Option<Frame>, ReadError> {
+        let mut last = None;
+        loop {
+            let Some(walk) = &mut self.walk else {
+                let Some(walk) = self.reader.walk(self.segment) else {
+                    self.reader.tail = Some(self.reader.end(last)?);
+                    return Ok(None);
+                };
+                self.walk = Some(walk?);
+                self.segment += 1;
+                continue;
+            };
+            match walk.step()? {
+                Step::Frame(frame) => {
+                    self.reader.head = frame.head();
+                    return Ok(Some(frame));
+                }
+                Step::End(tail) => {
+                    last = Some(tail);
+                    self.walk = None;
+                }
+            }
+        }
+    }
+}
+
+impl Iterator for Frames<'_> {
+    type Item = Result<Frame, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let item = self.advance().transpose();
+        self.done = !matches!(item, Some(Ok(_)));
+        item
+    }
+}

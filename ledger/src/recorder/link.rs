@@ -1,0 +1,365 @@
+//! Finds what caused a new message part: which answer, which call, or nobody on record.
+//!
+//! A link is only made where the recorded answer or output holds the very bytes, so that a part
+//! with a cause is rebuilt from the cause and not from itself.
+
+use std::collections::HashMap;
+
+use super::parts::RawKey;
+use crate::event::{HoleValue, ItemKind, Unlinked};
+use crate::id::{RequestId, SessionId, ToolCallId};
+use crate::wire::SlotKind;
+use crate::wire::template::{Slot, Template};
+
+/// Item of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ItemRef {
+    pub(super) request: RequestId,
+    pub(super) item: u16,
+}
+
+/// Where a slot's text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Text(ItemRef),
+    CallId(ItemRef),
+    ItemId(ItemRef),
+    ToolName(ItemRef),
+    Output { call: ToolCallId, index: u16 },
+}
+
+impl Source {
+    pub(super) fn into_value(self) -> HoleValue {
+        match self {
+            Self::Text(ItemRef { request, item }) => HoleValue::AnswerText { request, item },
+            Self::CallId(ItemRef { request, item }) => HoleValue::AnswerCallId { request, item },
+            Self::ItemId(ItemRef { request, item }) => HoleValue::AnswerItemId { request, item },
+            Self::ToolName(ItemRef { request, item }) => {
+                HoleValue::AnswerToolName { request, item }
+            }
+            Self::Output { call, index } => HoleValue::Output { call, index },
+        }
+    }
+}
+
+/// One item of a recorded answer, as far as links need it. Texts are redacted ones.
+#[derive(Clone, Debug)]
+pub(super) struct ItemFacts {
+    pub(super) kind: ItemKind,
+    pub(super) text: RawKey,
+    pub(super) item_id: Option<Vec<u8>>,
+    pub(super) call_id: Option<Vec<u8>>,
+    pub(super) name: Vec<u8>,
+    pub(super) call: Option<ToolCallId>,
+}
+
+#[derive(Debug)]
+struct Call {
+    item: ItemRef,
+    session: SessionId,
+    /// Keys of the texts that it returned, once it has.
+    returned: Option<Vec<RawKey>>,
+}
+
+/// Answers and calls of a run, by everything that a later message may name them with.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    answers: HashMap<RequestId, Vec<ItemFacts>>,
+    by_text: HashMap<(SessionId, ItemKey), ItemRef>,
+    by_item_id: HashMap<Vec<u8>, ItemRef>,
+    by_call_id: HashMap<(Option<SessionId>, Vec<u8>), ToolCallId>,
+    calls: Vec<Call>,
+    /// Calls of a conversation that have not returned, oldest first.
+    open: HashMap<SessionId, Vec<ToolCallId>>,
+    /// Conversations that have had an answer.
+    answered: HashMap<SessionId, RequestId>,
+}
+
+type ItemKey = (bool, RawKey);
+
+/// What a new part turned out to be.
+#[derive(Debug, Default)]
+pub(super) struct Linked {
+    /// One per slot.
+    pub(super) sources: Vec<Option<Source>>,
+    /// The answer that it repeats.
+    pub(super) answer: Option<RequestId>,
+    /// Results in it: the call, and the slots that hold its output when it returns here for the
+    /// first time.
+    pub(super) results: Vec<ResultLink>,
+    /// Results whose call is not known, or that differ from what the call returned before.
+    pub(super) unlinked: Option<Unlinked>,
+}
+
+/// A tool result in a part.
+#[derive(Debug)]
+pub(super) struct ResultLink {
+    pub(super) call: ToolCallId,
+    /// The call had not returned before.
+    pub(super) first: bool,
+    /// Slots that hold its output.
+    pub(super) output: Vec<usize>,
+}
+
+impl Links {
+    pub(super) fn next_call(&self) -> Option<ToolCallId> {
+        u32::try_from(self.calls.len()).ok().map(ToolCallId::new)
+    }
+
+    /// Remembers a call of an answer; ids are handed out in order by [`Links::next_call`].
+    pub(super) fn add_call(&mut self, session: SessionId, item: ItemRef, call_id: Option<&[u8]>) {
+        let Some(call) = self.next_call() else { return };
+        self.calls.push(Call { item, session, returned: None });
+        self.open.entry(session).or_default().push(call);
+        if let Some(id) = call_id {
+            self.by_call_id.insert((Some(session), id.to_vec()), call);
+            self.by_call_id.insert((None, id.to_vec()), call);
+        }
+    }
+
+    /// Remembers an answer.
+    pub(super) fn add_answer(
+        &mut self,
+        session: SessionId,
+        request: RequestId,
+        items: Vec<ItemFacts>,
+    ) {
+        for (item, facts) in items.iter().enumerate() {
+            let Ok(item) = u16::try_from(item) else { break };
+            let at = ItemRef { request, item };
+            if matches!(facts.kind, ItemKind::Text | ItemKind::Thinking) {
+                let thinking = facts.kind == ItemKind::Thinking;
+                self.by_text.insert((session, (thinking, facts.text)), at);
+            }
+            if let Some(id) = &facts.item_id {
+                self.by_item_id.insert(id.clone(), at);
+            }
+        }
+        if !items.is_empty() {
+            self.answered.insert(session, request);
+        }
+        self.answers.insert(request, items);
+    }
+
+    /// True once the conversation has had an answer.
+    pub(super) fn has_answer(&self, session: SessionId) -> bool {
+        self.answered.contains_key(&session)
+    }
+
+    fn facts(&self, at: ItemRef) -> Option<&ItemFacts> {
+        self.answers.get(&at.request)?.get(usize::from(at.item))
+    }
+
+    fn call_by_id(&self, session: SessionId, id: &[u8]) -> Option<ToolCallId> {
+        let own = self.by_call_id.get(&(Some(session), id.to_vec()));
+        own.or_else(|| self.by_call_id.get(&(None, id.to_vec()))).copied()
+    }
+
+    fn call_item(&self, call: ToolCallId) -> Option<ItemRef> {
+        self.calls.get(call.index()).map(|call| call.item)
+    }
+
+    /// Finds the causes of a part's slots.
+    pub(super) fn link(&self, session: SessionId, template: &Template<'_>) -> Linked {
+        let slots = &template.slots;
+        let mut linked =
+            Linked { sources: vec![None; slots.len()], ..Linked::default() };
+        self.link_calls(session, slots, &mut linked);
+        self.link_texts(session, slots, &mut linked);
+        self.link_results(session, slots, &mut linked);
+        linked
+    }
+
+    /// Calls and item ids: the names by which an answer is known.
+    fn link_calls(&self, session: SessionId, slots: &[Slot<'_>], linked: &mut Linked) {
+        let mut taken = Vec::new();
+        for (index, slot) in slots.iter().enumerate() {
+            let found = match slot.kind {
+                SlotKind::CALL_ID => self
+                    .call_by_id(session, slot.text.as_bytes())
+                    .and_then(|call| self.call_item(call))
+                    .map(Source::CallId),
+                SlotKind::ITEM_ID => {
+                    self.by_item_id.get(slot.text.as_bytes()).copied().map(Source::ItemId)
+                }
+                _ => None,
+            };
+            let Some(source) = found else { continue };
+            let (Source::CallId(at) | Source::ItemId(at)) = source else { continue };
+            set(linked, index, source);
+            linked.answer.get_or_insert(at.request);
+            if let Source::CallId(at) = source {
+                taken.push(at);
+                self.link_call_group(slots, slot.group, at, linked);
+            }
+        }
+        self.link_unnamed_calls(session, slots, &mut taken, linked);
+    }
+
+    /// Name and arguments beside a call id.
+    fn link_call_group(&self, slots: &[Slot<'_>], group: u16, at: ItemRef, linked: &mut Linked) {
+        let Some(facts) = self.facts(at) else { return };
+        for (index, slot) in slots.iter().enumerate().filter(|(_, s)| s.group == group) {
+            if slot.kind == SlotKind::TOOL_NAME && slot.text.as_bytes() == facts.name {
+                set(linked, index, Source::ToolName(at));
+            } else if slot.kind == SlotKind::ARGUMENTS
+                && RawKey::of(slot.text.as_bytes()) == facts.text
+            {
+                set(linked, index, Source::Text(at));
+            }
+        }
+    }
+
+    /// Calls without an id (Gemini): by order among the last answer's calls of that name.
+    fn link_unnamed_calls(
+        &self,
+        session: SessionId,
+        slots: &[Slot<'_>],
+        taken: &mut Vec<ItemRef>,
+        linked: &mut Linked,
+    ) {
+        let Some(&request) = self.answered.get(&session) else { return };
+        let Some(items) = self.answers.get(&request) else { return };
+        for (index, slot) in slots.iter().enumerate() {
+            let named = slot.kind == SlotKind::TOOL_NAME
+                && linked.sources.get(index).is_some_and(Option::is_none)
+                && !slots.iter().any(|s| s.kind == SlotKind::CALL_ID && s.group == slot.group);
+            if !named {
+                continue;
+            }
+            let found = items.iter().enumerate().find_map(|(item, facts)| {
+                let at = ItemRef { request, item: u16::try_from(item).ok()? };
+                let same = facts.call.is_some() && facts.name == slot.text.as_bytes();
+                (same && !taken.contains(&at)).then_some(at)
+            });
+            let Some(at) = found else { continue };
+            taken.push(at);
+            linked.answer.get_or_insert(request);
+            self.link_call_group(slots, slot.group, at, linked);
+        }
+    }
+
+    fn link_texts(&self, session: SessionId, slots: &[Slot<'_>], linked: &mut Linked) {
+        for (index, slot) in slots.iter().enumerate() {
+            let thinking = match slot.kind {
+                SlotKind::ASSISTANT_TEXT => false,
+                SlotKind::THINKING => true,
+                _ => continue,
+            };
+            let key = (thinking, RawKey::of(slot.text.as_bytes()));
+            let own = linked.answer.and_then(|request| self.text_in(request, key));
+            if let Some(at) = own.or_else(|| self.by_text.get(&(session, key)).copied()) {
+                set(linked, index, Source::Text(at));
+                linked.answer.get_or_insert(at.request);
+            }
+        }
+    }
+
+    fn text_in(&self, request: RequestId, (thinking, key): ItemKey) -> Option<ItemRef> {
+        let kind = if thinking { ItemKind::Thinking } else { ItemKind::Text };
+        let items = self.answers.get(&request)?;
+        let item = items.iter().position(|facts| facts.kind == kind && facts.text == key)?;
+        Some(ItemRef { request, item: u16::try_from(item).ok()? })
+    }
+
+    fn link_results(&self, session: SessionId, slots: &[Slot<'_>], linked: &mut Linked) {
+        let mut groups: Vec<u16> = slots
+            .iter()
+            .filter(|s| s.kind == SlotKind::TOOL_OUTPUT || s.kind == SlotKind::RESULT_CALL_ID)
+            .map(|s| s.group)
+            .collect();
+        groups.dedup();
+        let mut used = Vec::new();
+        for group in groups {
+            let in_group = |kind| {
+                slots.iter().enumerate().filter(move |(_, s)| s.group == group && s.kind == kind)
+            };
+            let named = in_group(SlotKind::RESULT_CALL_ID).next();
+            let call = match named {
+                Some((_, slot)) => self.call_by_id(session, slot.text.as_bytes()),
+                None => {
+                    let name = in_group(SlotKind::RESULT_NAME).next().map(|(_, s)| s);
+                    self.next_open(session, name, &used)
+                }
+            };
+            let Some(call) = call else {
+                linked.unlinked = Some(Unlinked::NoSuchCall);
+                continue;
+            };
+            used.push(call);
+            if let Some((index, _)) = named
+                && let Some(at) = self.call_item(call)
+            {
+                set(linked, index, Source::CallId(at));
+            }
+            if let Some((index, slot)) = in_group(SlotKind::RESULT_NAME).next()
+                && let Some(at) = self.call_item(call)
+                && self.facts(at).is_some_and(|facts| facts.name == slot.text.as_bytes())
+            {
+                set(linked, index, Source::ToolName(at));
+            }
+            let outputs: Vec<usize> =
+                in_group(SlotKind::TOOL_OUTPUT).map(|(index, _)| index).collect();
+            self.link_output(slots, call, outputs, linked);
+        }
+    }
+
+    fn link_output(
+        &self,
+        slots: &[Slot<'_>],
+        call: ToolCallId,
+        outputs: Vec<usize>,
+        linked: &mut Linked,
+    ) {
+        let returned = self.calls.get(call.index()).and_then(|call| call.returned.as_ref());
+        let first = returned.is_none();
+        let same = returned.is_none_or(|keys| {
+            let now = outputs.iter().filter_map(|i| slots.get(*i));
+            keys.len() == outputs.len()
+                && now.zip(keys).all(|(slot, key)| RawKey::of(slot.text.as_bytes()) == *key)
+        });
+        if !same {
+            linked.unlinked = Some(Unlinked::SecondResult);
+            return;
+        }
+        for (index, slot) in outputs.iter().enumerate() {
+            if let Ok(index) = u16::try_from(index) {
+                set(linked, *slot, Source::Output { call, index });
+            }
+        }
+        linked.results.push(ResultLink { call, first, output: outputs });
+    }
+
+    /// The oldest call that has not returned, of this name where a name is given.
+    fn next_open(
+        &self,
+        session: SessionId,
+        name: Option<&Slot<'_>>,
+        used: &[ToolCallId],
+    ) -> Option<ToolCallId> {
+        self.open.get(&session)?.iter().copied().find(|call| {
+            let facts = self.call_item(*call).and_then(|at| self.facts(at));
+            !used.contains(call)
+                && name.is_none_or(|n| facts.is_some_and(|f| f.name == n.text.as_bytes()))
+        })
+    }
+
+    /// Remembers that a call returned these texts.
+    pub(super) fn returned(&mut self, call: ToolCallId, texts: Vec<RawKey>) {
+        if let Some(state) = self.calls.get_mut(call.index()) {
+            state.returned = Some(texts);
+            if let Some(open) = self.open.get_mut(&state.session) {
+                // Calls return roughly in order, so the search ends near the front.
+                if let Some(at) = open.iter().position(|other| *other == call) {
+                    open.remove(at);
+                }
+            }
+        }
+    }
+}
+
+fn set(linked: &mut Linked, index: usize, source: Source) {
+    if let Some(slot) = linked.sources.get_mut(index) {
+        *slot = Some(source);
+    }
+}

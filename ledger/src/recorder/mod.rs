@@ -1,0 +1,345 @@
+//! The one way in: redact, put, append, in this order, for every importer and proxy.
+//!
+//! A caller says what it saw (a request ready to be sent, an answer, a foreign record); the
+//! recorder redacts it, stores what is new, works out what changed against the conversation so
+//! far and what caused it, and appends the facts. Nothing here cuts or budgets anything.
+
+mod answer;
+mod capture;
+mod clean;
+
+mod headers;
+mod link;
+mod lists;
+mod parts;
+mod prepare;
+
+use std::path::Path;
+
+use artifacts::fs::{PackIdent, Store};
+use artifacts::redact::Redactor;
+
+pub use answer::Reply;
+pub use capture::{Capture, Captured};
+pub use headers::Sent;
+pub use parts::RawKey;
+pub use prepare::{PreparedItem, Prepared};
+
+use crate::codec::CodecError;
+use crate::content::Content;
+use crate::event::{
+    Event, ImportedRecord, KIND_VERSION, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened,
+};
+use crate::fs::{AppendError, CreateError, Head, LogIdent, LogWriter, PackLength};
+use crate::id::{PartNo, RequestId, RunId, SessionId};
+use crate::segment::{Epoch, LedgerId};
+
+/// Events are written out when so many bytes of them are waiting.
+const PENDING_BYTES_MAX: usize = 1 << 20;
+
+/// When facts have to be on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Before [`Recorder::request_captured`] returns: for live recording.
+    EachRequest,
+    /// In batches, at the latest at [`Recorder::close`]: for imports, whose source is still there.
+    Batched,
+}
+
+/// Identities of a new recording, chosen by the caller so that fixtures can be fixed.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// The recording's own id.
+    pub ledger: LedgerId,
+    /// The writer's epoch.
+    pub epoch: Epoch,
+    /// The run.
+    pub run: RunId,
+    /// Unix nanoseconds; information only.
+    pub created_unix_ns: u64,
+}
+
+impl Identity {
+    /// Fresh random identities.
+    ///
+    /// # Errors
+    /// The system has no randomness to give.
+    pub fn random(created_unix_ns: u64) -> Result<Self, RecordError> {
+        let mut run = [0; 16];
+        getrandom::fill(&mut run).map_err(|_os| RecordError::NoRandomness)?;
+        let ledger = LedgerId::random().map_err(|_os| RecordError::NoRandomness)?;
+        let epoch = Epoch::random().map_err(|_os| RecordError::NoRandomness)?;
+        Ok(Self { ledger, epoch, run: RunId::from_bytes(run), created_unix_ns })
+    }
+}
+
+/// Why a fact could not be recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The recording could not be created.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The artifact store refused.
+    #[error(transparent)]
+    Put(#[from] artifacts::PutError),
+    /// The log refused.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// An event does not fit a frame.
+    #[error("event {kind} cannot be encoded: {source}")]
+    Encode {
+        /// Name of the kind.
+        kind: &'static str,
+        /// Why.
+        source: CodecError,
+    },
+    /// A counter of the format is used up.
+    #[error("more {what} than a recording can hold")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+    },
+    /// An id that this recorder did not hand out.
+    #[error("unknown {what} {number}")]
+    Unknown {
+        /// What kind of id.
+        what: &'static str,
+        /// Its number.
+        number: u32,
+    },
+    /// The system has no randomness to give.
+    #[error("no randomness available for new ids")]
+    NoRandomness,
+}
+
+/// How a new run is described.
+#[derive(Clone, Copy, Debug)]
+pub struct RunSpec<'a> {
+    /// Identities.
+    pub identity: Identity,
+    /// How the run comes in.
+    pub origin: Origin,
+    /// Name of the source.
+    pub source: Option<&'a str>,
+    /// Version of the program that records.
+    pub recorder: &'a str,
+    /// When facts have to be on the disk.
+    pub durability: Durability,
+}
+
+/// How a new conversation is described.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionSpec<'a> {
+    /// The conversation it belongs to.
+    pub parent: Option<SessionId>,
+    /// Why it is one of its own.
+    pub basis: SessionBasis,
+    /// The client's own id of it.
+    pub client_session: Option<&'a [u8]>,
+}
+
+/// State of one conversation.
+#[derive(Debug, Default)]
+struct Session {
+    /// Its message list as last captured.
+    items: Vec<PartNo>,
+    /// The last captured request.
+    last: Option<RequestId>,
+    /// Requests since the last full list.
+    since_full: u32,
+    /// Parts before and after the messages, as last captured.
+    head: Vec<PartNo>,
+    tail: Vec<PartNo>,
+    /// Escape switches seen so far.
+    escape: crate::wire::Escape,
+    /// First attempt of the last request, and whether that request still waits for an answer
+    /// that counts.
+    first_attempt: Option<RequestId>,
+    attempt: u16,
+    unanswered: bool,
+    /// Header fields as last recorded, per direction.
+    sent_headers: Option<headers::LastHeaders>,
+    got_headers: Option<headers::LastHeaders>,
+}
+
+/// Records one run into one recording.
+#[derive(Debug)]
+pub struct Recorder {
+    store: Store,
+    log: LogWriter,
+    redactor: Redactor,
+    durability: Durability,
+    table: parts::PartTable,
+    links: link::Links,
+    sessions: Vec<Session>,
+    requests: Vec<SessionId>,
+    epoch: Epoch,
+    now_unix_ns: u64,
+}
+
+/// What a closed recording consists of.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    /// Last sequence number and chain value of the log.
+    pub head: Head,
+    /// Requests that were captured.
+    pub requests: u64,
+}
+
+impl Recorder {
+    /// Creates the recording `dir` and opens its run.
+    ///
+    /// # Errors
+    /// The folder exists, or something in it cannot be written.
+    pub fn create(dir: &Path, redactor: Redactor, spec: &RunSpec<'_>) -> Result<Self, RecordError> {
+        let id = spec.identity;
+        let log = LogWriter::create(
+            dir,
+            LogIdent {
+                ledger_id: id.ledger,
+                epoch: id.epoch,
+                created_unix_ns: id.created_unix_ns,
+            },
+        )?;
+        let store = Store::create(
+            &dir.join("art"),
+            PackIdent {
+                ledger_id: *id.ledger.as_bytes(),
+                epoch: id.epoch.number(),
+                created_unix_ns: id.created_unix_ns,
+            },
+        )?;
+        let mut recorder = Self {
+            store,
+            log,
+            redactor,
+            durability: spec.durability,
+            table: parts::PartTable::default(),
+            links: link::Links::default(),
+            sessions: Vec::new(),
+            requests: Vec::new(),
+            epoch: id.epoch,
+            now_unix_ns: id.created_unix_ns,
+        };
+        let source = spec.source.map(|name| recorder.content(name.as_bytes())).transpose()?;
+        let rules = recorder.redactor.ruleset();
+        recorder.append(&Event::RunOpened(RunOpened {
+            run: id.run,
+            origin: spec.origin,
+            source,
+            recorder: spec.recorder.to_owned(),
+            ruleset: (rules.id.to_owned(), rules.version, rules.digest),
+            opened_unix_ns: id.created_unix_ns,
+        }))?;
+        Ok(recorder)
+    }
+
+    /// The redactor that everything recorded here goes through.
+    pub fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Sets the wall time that the next events carry. Information only; order is the sequence.
+    pub fn set_time(&mut self, unix_ns: u64) {
+        self.now_unix_ns = unix_ns;
+    }
+
+    /// Opens a conversation.
+    ///
+    /// # Errors
+    /// The fact cannot be written.
+    pub fn open_session(&mut self, spec: &SessionSpec<'_>) -> Result<SessionId, RecordError> {
+        let number = u32::try_from(self.sessions.len())
+            .map_err(|_wide| RecordError::TooMany { what: "conversations" })?;
+        let session = SessionId::new(number);
+        let client_session = spec.client_session.map(|id| self.content(id)).transpose()?;
+        self.sessions.push(Session::default());
+        self.append(&Event::SessionOpened(SessionOpened {
+            session,
+            parent: spec.parent,
+            basis: spec.basis,
+            client_session,
+            aliases: Vec::new(),
+        }))?;
+        Ok(session)
+    }
+
+    /// Keeps a foreign record that is not a request.
+    ///
+    /// # Errors
+    /// The fact cannot be written.
+    pub fn imported_record(
+        &mut self,
+        index: u64,
+        offset: u64,
+        reason: &str,
+        record: &artifacts::redact::Redacted<'_>,
+    ) -> Result<(), RecordError> {
+        let bytes = parts::put(&mut self.store, record)?;
+        let reason = reason.to_owned();
+        self.append(&Event::ImportedRecord(ImportedRecord { index, offset, reason, bytes }))
+    }
+
+    /// Redacts a JSON text string by string and returns it in the redactor's own type.
+    pub fn redact_json(&self, json: &[u8]) -> artifacts::redact::Redacted<'static> {
+        let clean = clean::json(&self.redactor, json, crate::wire::Escape::JSON);
+        self.redactor.redact(&clean.text).into_owned()
+    }
+
+    /// Ends the run and seals the recording.
+    ///
+    /// # Errors
+    /// Something cannot be written; what was durable before stays.
+    pub fn close(mut self, outcome: &RunClosed) -> Result<Closed, RecordError> {
+        self.append(&Event::RunClosed(outcome.clone()))?;
+        let sealed = self.store.seal()?;
+        self.log.write()?;
+        let packs = [PackLength {
+            number: sealed.number,
+            epoch: self.epoch.number(),
+            bytes: sealed.pack_bytes,
+        }];
+        let head = self.log.seal(&packs)?;
+        Ok(Closed { head, requests: self.requests.len() as u64 })
+    }
+
+    /// Makes everything recorded so far durable: artifacts first, then the events that name them.
+    ///
+    /// # Errors
+    /// A write or sync failed; the recorder is of no use afterwards.
+    pub fn commit(&mut self) -> Result<(), RecordError> {
+        self.store.sync()?;
+        self.log.write()?;
+        self.log.sync()?;
+        Ok(())
+    }
+
+    fn append(&mut self, event: &Event) -> Result<(), RecordError> {
+        let kind = event.kind();
+        let body =
+            event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
+        self.log.append(kind.tag(), KIND_VERSION, self.now_unix_ns, &body)?;
+        if self.log.pending_bytes() >= PENDING_BYTES_MAX {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, raw: &[u8]) -> Result<Content, RecordError> {
+        parts::put(&mut self.store, &self.redactor.redact(raw))
+    }
+
+    fn session(&mut self, session: SessionId) -> Result<&mut Session, RecordError> {
+        self.sessions
+            .get_mut(session.index())
+            .ok_or(RecordError::Unknown { what: "conversation", number: session.number() })
+    }
+
+    fn session_of(&self, request: RequestId) -> Result<SessionId, RecordError> {
+        self.requests
+            .get(request.index())
+            .copied()
+            .ok_or(RecordError::Unknown { what: "request", number: request.number() })
+    }
+}

@@ -1,0 +1,69 @@
+//! A request body outlined and named part by part, before it is known which conversation it
+//! belongs to.
+
+use core::ops::Range;
+
+use super::parts::RawKey;
+use crate::wire::outline::{Outline, outline};
+use crate::wire::overlay::{self, Mark};
+use crate::wire::Dialect;
+
+/// One item of a prepared body.
+#[derive(Clone, Debug)]
+pub struct PreparedItem {
+    /// Where it stands in the body.
+    pub span: Range<usize>,
+    /// Names its bytes without overlays.
+    pub key: RawKey,
+    /// Its overlays; offsets are in the item without them.
+    pub marks: Vec<Mark>,
+}
+
+/// A body, outlined.
+#[derive(Clone, Debug)]
+pub struct Prepared<'a> {
+    /// The body as sent, content coding undone.
+    pub body: &'a [u8],
+    /// Its dialect.
+    pub dialect: Dialect,
+    pub(super) shape: Result<Outline, String>,
+    /// Its items; empty when the body could not be split.
+    pub items: Vec<PreparedItem>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Outlines `body`. Never fails: a body without the shape of its dialect is kept whole.
+    pub fn new(dialect: Dialect, body: &'a [u8]) -> Self {
+        let shape = outline(dialect, body).map_err(|error| error.to_string());
+        let mut items = Vec::new();
+        if let Ok(outline) = &shape {
+            items = outline.items.iter().map(|span| item(body, span.clone())).collect();
+        }
+        Self { body, dialect, shape, items }
+    }
+
+    /// Why the body is kept whole, if it is.
+    pub fn unsplit(&self) -> Option<&str> {
+        self.shape.as_ref().err().map(String::as_str)
+    }
+
+    /// The text of the `model` member, as it stands between its quotes.
+    pub fn model(&self) -> Option<&'a [u8]> {
+        let span = self.shape.as_ref().ok()?.model.clone()?;
+        self.body.get(span.start + 1..span.end.checked_sub(1)?)
+    }
+
+    /// True when the body offers tools to the model.
+    pub fn has_tools(&self) -> bool {
+        let Ok(outline) = &self.shape else { return false };
+        outline.head.iter().chain(&outline.tail).any(|piece| {
+            let bytes = self.body.get(piece.span.clone()).unwrap_or_default();
+            piece.kind == crate::wire::PartKind::Tools && !bytes.ends_with(b"[]")
+        })
+    }
+}
+
+fn item(body: &[u8], span: Range<usize>) -> PreparedItem {
+    let stripped = overlay::strip(body.get(span.clone()).unwrap_or_default());
+    PreparedItem { span, key: RawKey::of(&stripped.base), marks: stripped.marks }
+}

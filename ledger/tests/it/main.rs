@@ -1,0 +1,21 @@
+//! The contract of the crate, through its public API only.
+
+// `cfg(test)` tells clippy that helpers beside the test functions are test code too.
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod bit_flips;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod cut_everywhere;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod log_damage;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod log_golden;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod log_support;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod log_writer;

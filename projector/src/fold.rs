@@ -1,0 +1,423 @@
+//! The fold: a conversation's messages under a policy, request after request.
+//!
+//! State per conversation is its recorded message list, what stays cleared, and whether the
+//! client has edited its history; per part, what the `result` steps leave of it (computed once,
+//! since that depends on the part and the policy alone). A request then costs a walk over its
+//! list, not over its bytes.
+
+mod facts;
+mod layout;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use artifacts::{GetError, Source};
+use ledger::diff;
+use ledger::history::{BodyLists, Change, History, ListWalker, Request};
+use ledger::id::{PartNo, RequestId, SessionId};
+
+use crate::policy::{ClearResults, Metric, Policy, Step, Window};
+use crate::projection::{Account, Assumption, Dropped, Fidelity, Projection, Refusal};
+use crate::stage::{clear, window};
+use facts::Facts;
+
+/// Why a request could not be projected.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProjectError {
+    /// No such request.
+    #[error("request {ordinal} does not exist")]
+    NoSuchRequest {
+        /// Its number, from 1.
+        ordinal: u64,
+    },
+    /// Requests of a conversation must be folded in order.
+    #[error("request {ordinal} was folded already")]
+    OutOfOrder {
+        /// Its number, from 1.
+        ordinal: u64,
+    },
+    /// An artifact is missing or damaged.
+    #[error(transparent)]
+    Get(#[from] GetError),
+    /// What fills a slot is not text.
+    #[error("part {part} slot {slot}: not utf-8")]
+    NotText {
+        /// Number of the part.
+        part: u32,
+        /// Index of the slot.
+        slot: usize,
+    },
+    /// A recorded list change does not fit.
+    #[error("request {ordinal}: a list change does not fit")]
+    BadList {
+        /// Its number, from 1.
+        ordinal: u64,
+    },
+}
+
+/// A conversation as far as it was folded.
+#[derive(Clone, Debug, Default)]
+struct State {
+    items: Vec<PartNo>,
+    /// Results that stay cleared, per step: part and group.
+    sticky: BTreeMap<usize, BTreeSet<(PartNo, u16)>>,
+    edited: bool,
+    last: Option<RequestId>,
+}
+
+/// What the policy decided for one request.
+#[derive(Debug, Default)]
+struct Decision {
+    /// Cleared results: position of the message and group, and the step that cleared it.
+    cleared: BTreeMap<(usize, u16), usize>,
+    /// Messages that are left out.
+    dropped: Dropped,
+    /// First step that looked at a text whose whole is not on record.
+    sent_is_whole: Option<usize>,
+}
+
+/// Folds the requests of a run under one policy.
+#[derive(Debug)]
+pub struct Projector<'h> {
+    history: &'h History,
+    policy: &'h Policy,
+    facts: Facts<'h>,
+    lists: ListWalker<'h>,
+    sessions: BTreeMap<SessionId, State>,
+}
+
+/// Projects one request.
+///
+/// # Errors
+/// No such request, or an artifact that it needs is missing or damaged.
+pub fn project(
+    history: &History,
+    source: &dyn Source,
+    policy: &Policy,
+    request: RequestId,
+) -> Result<Projection, ProjectError> {
+    let ordinal = request.ordinal();
+    let wanted = history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+    let mut projector = Projector::new(history, source, policy);
+    let session = history.sessions().get(wanted.session().index());
+    for id in session.map(|session| session.requests.as_slice()).unwrap_or_default() {
+        if *id == request {
+            return projector.projection(request);
+        }
+        projector.step(*id)?;
+    }
+    Err(ProjectError::NoSuchRequest { ordinal })
+}
+
+impl<'h> Projector<'h> {
+    /// Starts before the first request.
+    pub fn new(history: &'h History, source: &'h dyn Source, policy: &'h Policy) -> Self {
+        Self {
+            history,
+            policy,
+            facts: Facts::new(history, source, policy),
+            lists: ListWalker::new(history),
+            sessions: BTreeMap::new(),
+        }
+    }
+
+    /// Folds the next request of its conversation and accounts for it; makes no bytes.
+    ///
+    /// # Errors
+    /// The request was folded before, or an artifact that it needs is missing or damaged.
+    pub fn step(&mut self, request: RequestId) -> Result<(Fidelity, Account), ProjectError> {
+        let (fidelity, account, _decision) = self.fold(request)?;
+        Ok((fidelity, account))
+    }
+
+    /// Folds the next request of its conversation and lays its view out.
+    ///
+    /// # Errors
+    /// As for [`Projector::step`].
+    pub fn projection(&mut self, request: RequestId) -> Result<Projection, ProjectError> {
+        let (fidelity, account, decision) = self.fold(request)?;
+        let ordinal = request.ordinal();
+        let info = self.history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+        let items = self.sessions.get(&info.session()).map(|state| state.items.as_slice());
+        let lists =
+            self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
+        let view = layout::view(
+            self.history,
+            self.policy,
+            &mut self.facts,
+            info,
+            (&lists.head, items.unwrap_or_default(), &lists.tail),
+            &decision,
+        )?;
+        Ok(Projection { request, fidelity, account, view })
+    }
+
+    fn fold(
+        &mut self,
+        request: RequestId,
+    ) -> Result<(Fidelity, Account, Decision), ProjectError> {
+        let ordinal = request.ordinal();
+        let info = self.history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+        let lists =
+            self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
+        let state = self.sessions.entry(info.session()).or_default();
+        if state.last != info.previous {
+            return Err(ProjectError::OutOfOrder { ordinal });
+        }
+        state.last = Some(request);
+        for change in &info.changes {
+            state.change(change).map_err(|_index| ProjectError::BadList { ordinal })?;
+        }
+        let mut run = Run {
+            policy: self.policy,
+            facts: &mut self.facts,
+            state,
+            request: info,
+            account: Account {
+                recorded_bytes: info.captured.body_bytes,
+                ..Account::default()
+            },
+            decision: Decision::default(),
+        };
+        run.frame(lists)?;
+        run.items()?;
+        if info.captured.unsplit.is_none() {
+            for (index, step) in self.policy.steps.iter().enumerate() {
+                match step {
+                    Step::CapText(_) => {}
+                    Step::ClearResults(clear) => run.clear_results(clear, index)?,
+                    Step::Window(window) => run.drop_messages(window)?,
+                }
+            }
+        }
+        let Run { mut account, decision, .. } = run;
+        account.tokens = self.policy.estimator.tokens(account.body_bytes);
+        let fidelity = fidelity(self.policy, info, state, &decision);
+        Ok((fidelity, account, decision))
+    }
+}
+
+impl State {
+    fn change(&mut self, change: &Change) -> Result<(), usize> {
+        match change {
+            Change::Appended(parts) => {
+                self.items.extend(parts.iter().map(|(part, _cause)| *part));
+                Ok(())
+            }
+            Change::Edited(splices) => {
+                self.edited = true;
+                let numbers: Vec<_> = splices
+                    .iter()
+                    .map(|splice| ledger::event::Splice {
+                        at: splice.at,
+                        remove: splice.remove,
+                        insert: splice.insert.iter().map(|(part, _cause)| *part).collect(),
+                    })
+                    .collect();
+                diff::apply(&mut self.items, &numbers)
+            }
+        }
+    }
+}
+
+fn fidelity(policy: &Policy, request: &Request, state: &State, decision: &Decision) -> Fidelity {
+    if policy.is_recorded() {
+        return Fidelity::Exact;
+    }
+    if request.captured.unsplit.is_some() {
+        return Fidelity::Refused(Refusal::Unsplit { step: 0 });
+    }
+    if let Some(step) = decision.sent_is_whole {
+        return Fidelity::Assumed(Assumption::SentIsWhole { step });
+    }
+    if state.edited {
+        return Fidelity::Assumed(Assumption::EditsKept { step: 0 });
+    }
+    Fidelity::Derived
+}
+
+/// One request on its way through the policy.
+struct Run<'r, 'h> {
+    policy: &'r Policy,
+    facts: &'r mut Facts<'h>,
+    state: &'r mut State,
+    request: &'r Request,
+    account: Account,
+    decision: Decision,
+}
+
+impl Run<'_, '_> {
+    /// Sums what stands around the messages.
+    fn frame(&mut self, lists: &BodyLists) -> Result<(), ProjectError> {
+        let gaps = self.state.items.len().saturating_sub(1) as u64;
+        let separators = gaps * self.request.captured.separator.len();
+        let marks: u64 = self.request.overlays().iter().map(|mark| mark.bytes.len()).sum();
+        self.account.body_bytes = separators + marks;
+        for part in lists.head.iter().chain(&lists.tail) {
+            self.account.body_bytes += self.facts.frame_bytes(*part);
+        }
+        Ok(())
+    }
+
+    /// Sums the messages as the `result` steps leave them.
+    fn items(&mut self) -> Result<(), ProjectError> {
+        for part in &self.state.items {
+            let facts = self.facts.get(*part)?;
+            self.account.body_bytes += facts.bytes;
+            self.account.hidden_bytes += facts.hidden_bytes;
+            self.account.capped_results += facts.capped_results;
+            if let Some(step) = facts.sent_is_whole {
+                self.decision.sent_is_whole.get_or_insert(step);
+            }
+        }
+        self.account.changed = self.account.capped_results > 0;
+        Ok(())
+    }
+
+    fn is_dropped(&self, position: usize) -> bool {
+        self.decision.dropped.iter().any(|range| range.contains(&position))
+    }
+
+    fn clear_results(&mut self, step: &ClearResults, index: usize) -> Result<(), ProjectError> {
+        let metric = match step.trigger.metric() {
+            None => 0,
+            Some(Metric::EstTokens) => self.policy.estimator.tokens(self.account.body_bytes),
+            Some(Metric::ToolResults) => self.results(index)?,
+        };
+        let keep = clear::keep_newest(step, metric);
+        let sticky = self.state.sticky.get(&index);
+        if keep.is_none() && sticky.is_none_or(BTreeSet::is_empty) {
+            return Ok(());
+        }
+        let mut cleared = Vec::new();
+        let mut newest = 0;
+        for position in (0..self.state.items.len()).rev() {
+            let Some(part) = self.state.items.get(position).copied() else { continue };
+            if self.is_dropped(position) {
+                continue;
+            }
+            for result in self.facts.get(part)?.results.iter().rev() {
+                if !result.is_for(index) {
+                    continue;
+                }
+                newest += 1;
+                let beyond = keep.is_some_and(|keep| newest > keep);
+                let stays = sticky.is_some_and(|set| set.contains(&(part, result.group)));
+                if beyond || stays {
+                    cleared.push((position, part, result.group));
+                }
+            }
+        }
+        for (position, part, group) in cleared {
+            if step.sticky {
+                self.state.sticky.entry(index).or_default().insert((part, group));
+            }
+            self.clear(index, position, part, group)?;
+        }
+        Ok(())
+    }
+
+    fn results(&mut self, step: usize) -> Result<u64, ProjectError> {
+        let mut count = 0;
+        for part in &self.state.items {
+            let results = &self.facts.get(*part)?.results;
+            count += results.iter().filter(|result| result.is_for(step)).count() as u64;
+        }
+        Ok(count)
+    }
+
+    fn clear(
+        &mut self,
+        step: usize,
+        position: usize,
+        part: PartNo,
+        group: u16,
+    ) -> Result<(), ProjectError> {
+        if self.decision.cleared.contains_key(&(position, group)) {
+            return Ok(());
+        }
+        let facts = self.facts.get(part)?;
+        let found = facts.results.iter().find(|result| result.group == group);
+        let Some(result) = found else { return Ok(()) };
+        let Some(cleared) = result.cleared(step) else { return Ok(()) };
+        let account = &mut self.account;
+        account.body_bytes = account.body_bytes - result.bytes + cleared.bytes;
+        account.hidden_bytes += result.shown_bytes;
+        account.cleared_results += 1;
+        account.capped_results -= u32::from(result.capped);
+        account.changed |= cleared.differs || result.capped;
+        self.decision.cleared.insert((position, group), step);
+        Ok(())
+    }
+
+    fn drop_messages(&mut self, step: &Window) -> Result<(), ProjectError> {
+        let count = self.state.items.len();
+        let mut call_at = BTreeMap::new();
+        for (position, part) in self.state.items.iter().enumerate() {
+            for call in &self.facts.get(*part)?.calls {
+                call_at.insert(*call, position);
+            }
+        }
+        let mut needed = Vec::with_capacity(count);
+        for part in &self.state.items {
+            let results = &self.facts.get(*part)?.results;
+            needed.push(
+                results.iter().filter_map(|result| call_at.get(&result.call?).copied()).min(),
+            );
+        }
+        let gone = window::dropped(step, count, |position| {
+            needed.get(position).copied().flatten()
+        });
+        if gone.is_empty() {
+            return Ok(());
+        }
+        for position in gone.clone() {
+            self.drop_message(position)?;
+        }
+        let kept_from_gone = |at: usize| gone.contains(&at);
+        for (position, call) in needed.iter().enumerate() {
+            let orphan = call.is_some_and(kept_from_gone) != gone.contains(&position);
+            self.account.broken_pairs += u32::from(call.is_some() && orphan);
+        }
+        self.account.changed = true;
+        self.decision.dropped.push(gone);
+        Ok(())
+    }
+
+    /// Takes one message, its separator and its marks out of the account.
+    fn drop_message(&mut self, position: usize) -> Result<(), ProjectError> {
+        let Some(part) = self.state.items.get(position).copied() else { return Ok(()) };
+        if self.is_dropped(position) {
+            return Ok(());
+        }
+        let facts = self.facts.get(part)?;
+        let account = &mut self.account;
+        let mut bytes = facts.bytes;
+        let mut shown = facts.text_bytes;
+        for result in &facts.results {
+            let step = self.decision.cleared.remove(&(position, result.group));
+            if let Some(cleared) = step.and_then(|step| result.cleared(step)) {
+                bytes = bytes - result.bytes + cleared.bytes;
+                shown -= result.shown_bytes;
+                account.cleared_results -= 1;
+            } else {
+                account.capped_results -= u32::from(result.capped);
+            }
+        }
+        let marks: u64 = self
+            .request
+            .overlays()
+            .iter()
+            .filter(|mark| mark.item as usize == position)
+            .map(|mark| mark.bytes.len())
+            .sum();
+        account.body_bytes -= bytes + marks + self.request.captured.separator.len();
+        account.hidden_bytes += shown;
+        account.dropped_messages += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,378 @@
+//! What the policy makes of a part by itself: caps applied, sizes known, results listed.
+//!
+//! It depends on the part and the policy alone, so it is worked out once however many requests
+//! carry the part.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use artifacts::Source;
+use ledger::event::{Dropped, Hole, HoleValue, Returned};
+use ledger::history::{History, Part};
+use ledger::id::{PartNo, ToolCallId};
+use ledger::wire::SlotKind;
+
+use super::ProjectError;
+use crate::policy::{CapText, Policy, Step};
+use crate::stage::cap;
+
+/// A piece of a slot's text after the caps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// A range of the recorded text, in bytes.
+    Kept(Range<usize>),
+    /// A marker of a step.
+    Marker(usize, String),
+}
+
+/// What stands in the place of a cleared result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cleared {
+    step: usize,
+    /// Escaped length of what is shown instead.
+    pub(super) bytes: u64,
+    /// What is shown instead is not what was there.
+    pub(super) differs: bool,
+}
+
+/// One tool result of a part.
+#[derive(Clone, Debug)]
+pub(super) struct ResultFacts {
+    /// Which block of the part it is.
+    pub(super) group: u16,
+    /// Its call.
+    pub(super) call: Option<ToolCallId>,
+    /// Escaped length of its texts after the caps.
+    pub(super) bytes: u64,
+    /// Bytes of its recorded texts that the caps leave.
+    pub(super) shown_bytes: u64,
+    /// A cap cut it.
+    pub(super) capped: bool,
+    cleared: Vec<Cleared>,
+}
+
+impl ResultFacts {
+    /// True when a `clear_results` step is for this result.
+    pub(super) fn is_for(&self, step: usize) -> bool {
+        self.cleared(step).is_some()
+    }
+
+    pub(super) fn cleared(&self, step: usize) -> Option<&Cleared> {
+        self.cleared.iter().find(|cleared| cleared.step == step)
+    }
+}
+
+/// A part under the policy.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PartFacts {
+    /// Length of its bytes after the caps.
+    pub(super) bytes: u64,
+    /// Bytes of recorded text that the caps hide.
+    pub(super) hidden_bytes: u64,
+    /// Bytes of recorded text that the caps leave, ids not counted.
+    pub(super) text_bytes: u64,
+    /// Results that a cap cut.
+    pub(super) capped_results: u32,
+    /// First cap that looked at a text whose whole is not on record.
+    pub(super) sent_is_whole: Option<usize>,
+    /// Its results, in order.
+    pub(super) results: Vec<ResultFacts>,
+    /// Calls that it holds.
+    pub(super) calls: Vec<ToolCallId>,
+    /// Slots that a cap cut, and what is left of them.
+    pub(super) cuts: Vec<(usize, Vec<Piece>)>,
+}
+
+/// What caps leave of a text: pieces, escaped length, bytes of the recorded text.
+type Capped = (Vec<Piece>, u64, u64);
+
+/// A text as shown so far, and where its bytes come from.
+struct Shown {
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+impl Shown {
+    fn of(text: String) -> Self {
+        let pieces = alloc::vec![Piece::Kept(0..text.len())];
+        Self { text, pieces }
+    }
+
+    fn is_cut(&self) -> bool {
+        !matches!(self.pieces.as_slice(), [Piece::Kept(range)] if range.len() == self.text.len())
+            || self.pieces.is_empty()
+    }
+
+    fn capped(self, step: usize, cap: &CapText) -> Self {
+        let Some(cut) = cap::cut(cap, &self.text) else { return self };
+        let mut pieces = self.slice(&cut.head);
+        if !cut.marker.is_empty() {
+            pieces.push(Piece::Marker(step, cut.marker.clone()));
+        }
+        pieces.extend(self.slice(&cut.tail));
+        let head = self.text.get(cut.head).unwrap_or_default();
+        let tail = self.text.get(cut.tail).unwrap_or_default();
+        let text = [head, &cut.marker, tail].concat();
+        Self { text, pieces }
+    }
+
+    /// The pieces of a range of the shown text.
+    fn slice(&self, range: &Range<usize>) -> Vec<Piece> {
+        let mut out = Vec::new();
+        let mut at = 0;
+        for piece in &self.pieces {
+            let length = match piece {
+                Piece::Kept(kept) => kept.len(),
+                Piece::Marker(_, text) => text.len(),
+            };
+            let start = range.start.clamp(at, at + length) - at;
+            let end = range.end.clamp(at, at + length) - at;
+            at += length;
+            if start == end {
+                continue;
+            }
+            out.push(match piece {
+                Piece::Kept(kept) => Piece::Kept(kept.start + start..kept.start + end),
+                Piece::Marker(step, text) => {
+                    Piece::Marker(*step, text.get(start..end).unwrap_or_default().into())
+                }
+            });
+        }
+        out
+    }
+}
+
+/// Facts of all parts that were asked for.
+pub(super) struct Facts<'h> {
+    history: &'h History,
+    source: &'h dyn Source,
+    policy: &'h Policy,
+    parts: Vec<Option<PartFacts>>,
+}
+
+impl core::fmt::Debug for Facts<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Facts of {} parts", self.parts.len())
+    }
+}
+
+impl<'h> Facts<'h> {
+    pub(super) fn new(
+        history: &'h History,
+        source: &'h dyn Source,
+        policy: &'h Policy,
+    ) -> Self {
+        let mut parts = Vec::new();
+        parts.resize_with(history.parts().len(), || None);
+        Self { history, source, policy, parts }
+    }
+
+    /// Length of a part that no step touches.
+    pub(super) fn frame_bytes(&self, part: PartNo) -> u64 {
+        self.history.part(part).bytes
+    }
+
+    /// The facts of a part.
+    ///
+    /// # Errors
+    /// A cap has to look at a text that is missing or damaged.
+    pub(super) fn get(&mut self, part: PartNo) -> Result<&PartFacts, ProjectError> {
+        let index = part.index();
+        if self.parts.get(index).is_none_or(Option::is_none) {
+            let facts = self.work_out(part)?;
+            if let Some(slot) = self.parts.get_mut(index) {
+                *slot = Some(facts);
+            }
+        }
+        Ok(self
+            .parts
+            .get(index)
+            .and_then(Option::as_ref)
+            .expect("the table has a place for every part of the history"))
+    }
+
+    fn work_out(&self, number: PartNo) -> Result<PartFacts, ProjectError> {
+        let part = self.history.part(number);
+        let skeleton = self.history.skeleton(part);
+        let mut facts = PartFacts { bytes: part.bytes, ..PartFacts::default() };
+        for (slot, (def, hole)) in skeleton.slots.iter().zip(&part.holes).enumerate() {
+            let length = self.history.text(hole).len();
+            match def.kind {
+                SlotKind::CALL_ID | SlotKind::ITEM_ID => {
+                    if let HoleValue::AnswerCallId { request, item } = hole.value {
+                        facts.calls.extend(self.history.call_of(request, item));
+                    }
+                    continue;
+                }
+                SlotKind::RESULT_CALL_ID | SlotKind::TOOL_NAME | SlotKind::RESULT_NAME => continue,
+                SlotKind::ARGUMENTS => {
+                    if let HoleValue::AnswerText { request, item } = hole.value {
+                        facts.calls.extend(self.history.call_of(request, item));
+                    }
+                }
+                SlotKind::TOOL_OUTPUT => self.output(number, part, slot, def.group, &mut facts)?,
+                _ => {}
+            }
+            facts.text_bytes += length;
+        }
+        facts.text_bytes -= facts.hidden_bytes;
+        facts.calls.dedup();
+        Ok(facts)
+    }
+
+    /// Caps one text of a result and adds it to its result.
+    fn output(
+        &self,
+        number: PartNo,
+        part: &Part,
+        slot: usize,
+        group: u16,
+        facts: &mut PartFacts,
+    ) -> Result<(), ProjectError> {
+        let Some(hole) = part.holes.get(slot) else { return Ok(()) };
+        let call = self.call_of_group(part, group);
+        let text_bytes = self.history.text(hole).len();
+        let mut bytes = hole.escaped_bytes;
+        let mut shown_bytes = text_bytes;
+        let cut = self.cap(number, slot, hole, call, &mut facts.sent_is_whole)?;
+        let capped = cut.is_some();
+        if let Some((pieces, escaped_bytes, kept_bytes)) = cut {
+            facts.bytes = facts.bytes - bytes + escaped_bytes;
+            facts.hidden_bytes += text_bytes - kept_bytes;
+            facts.cuts.push((slot, pieces));
+            bytes = escaped_bytes;
+            shown_bytes = kept_bytes;
+        }
+        match facts.results.last_mut().filter(|result| result.group == group) {
+            Some(result) => {
+                result.bytes += bytes;
+                result.shown_bytes += shown_bytes;
+                facts.capped_results += u32::from(capped && !result.capped);
+                result.capped |= capped;
+            }
+            None => {
+                facts.capped_results += u32::from(capped);
+                let cleared = self.clearers(call, hole)?;
+                facts.results.push(ResultFacts {
+                    group,
+                    call,
+                    bytes,
+                    shown_bytes,
+                    capped,
+                    cleared,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The `clear_results` steps that are for results of this call.
+    fn clearers(
+        &self,
+        call: Option<ToolCallId>,
+        hole: &Hole,
+    ) -> Result<Vec<Cleared>, ProjectError> {
+        let tool = self.tool(call);
+        let mut out = Vec::new();
+        for (step, op) in self.policy.steps.iter().enumerate() {
+            let Step::ClearResults(clear) = op else { continue };
+            if !clear.applies.to(tool) {
+                continue;
+            }
+            let bytes = hole.escape.escaped_bytes(&clear.replacement);
+            let text = self.history.text(hole);
+            let differs = text.len() != clear.replacement.len() as u64
+                || *text.read(self.source)? != *clear.replacement.as_bytes();
+            out.push(Cleared { step, bytes, differs });
+        }
+        Ok(out)
+    }
+
+    /// Applies the caps to one text, one after the other. `None`: no cap cuts it. Otherwise what
+    /// is left, its escaped length, and how much of the recorded text is left.
+    fn cap(
+        &self,
+        number: PartNo,
+        slot: usize,
+        hole: &Hole,
+        call: Option<ToolCallId>,
+        sent_is_whole: &mut Option<usize>,
+    ) -> Result<Option<Capped>, ProjectError> {
+        let tool = self.tool(call);
+        let whole = call.and_then(|call| self.history.call(call)).map(|call| call.dropped)
+            == Some(Dropped::Bytes(0));
+        let mut text: Option<Shown> = None;
+        for (step, cap) in self.caps() {
+            if !cap.applies.to(tool) {
+                continue;
+            }
+            if !whole {
+                sent_is_whole.get_or_insert(step);
+            }
+            if text.is_none() && self.fits(cap, hole) {
+                continue;
+            }
+            let shown = match text.take() {
+                Some(shown) => shown,
+                None => Shown::of(self.read(number, slot, hole)?),
+            };
+            text = Some(shown.capped(step, cap));
+        }
+        let Some(shown) = text.filter(|shown| shown.is_cut()) else { return Ok(None) };
+        let escaped_bytes = hole.escape.escaped_bytes(&shown.text);
+        let kept = shown.pieces.iter().map(|piece| match piece {
+            Piece::Kept(range) => range.len() as u64,
+            Piece::Marker(..) => 0,
+        });
+        let kept_bytes = kept.sum();
+        Ok(Some((shown.pieces, escaped_bytes, kept_bytes)))
+    }
+
+    fn caps(&self) -> impl Iterator<Item = (usize, &'h CapText)> + use<'h> {
+        self.policy.steps.iter().enumerate().filter_map(|(step, op)| match op {
+            Step::CapText(cap) => Some((step, cap)),
+            _ => None,
+        })
+    }
+
+    /// True when recorded sizes alone show that the text is within the limit.
+    fn fits(&self, cap: &CapText, hole: &Hole) -> bool {
+        let bytes = self.history.text(hole).len();
+        // No unit is smaller than a byte.
+        if bytes <= cap.limit {
+            return true;
+        }
+        let returned = self.history.returned(hole);
+        let measure = returned.map(|returned: &Returned| returned.measure);
+        measure
+            .and_then(|measure| cap::recorded_size(cap.unit, bytes, &measure))
+            .is_some_and(|size| size <= cap.limit)
+    }
+
+    fn read(&self, number: PartNo, slot: usize, hole: &Hole) -> Result<String, ProjectError> {
+        let bytes = self.history.text(hole).read(self.source)?;
+        let text = core::str::from_utf8(&bytes)
+            .map_err(|_invalid| ProjectError::NotText { part: number.number(), slot })?;
+        Ok(text.into())
+    }
+
+    /// The name of the tool that a call is for, where it is on record inside the event.
+    fn tool(&self, call: Option<ToolCallId>) -> Option<&[u8]> {
+        self.history.call_item(call?)?.name.as_ref()?.as_inline()
+    }
+
+    /// The call that a result of a part belongs to.
+    fn call_of_group(&self, part: &Part, group: u16) -> Option<ToolCallId> {
+        let skeleton = self.history.skeleton(part);
+        skeleton.slots.iter().zip(&part.holes).filter(|(def, _)| def.group == group).find_map(
+            |(def, hole)| match (def.kind, &hole.value) {
+                (_, HoleValue::Output { call, .. }) => Some(*call),
+                (SlotKind::RESULT_CALL_ID, HoleValue::AnswerCallId { request, item }) => {
+                    self.history.call_of(*request, *item)
+                }
+                _ => None,
+            },
+        )
+    }
+}

@@ -1,0 +1,123 @@
+//! What a projection says: the view, the account, and what it rests on.
+
+use ledger::id::RequestId;
+
+use crate::view::View;
+
+/// What a projected request rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fidelity {
+    /// The policy in force: the view must equal the recorded bytes.
+    Exact,
+    /// Other parameters, pure steps only: what the client would have sent, had the model said
+    /// the same.
+    Derived,
+    /// Rests on an assumption besides the fixed trajectory.
+    Assumed(Assumption),
+    /// Could not be projected; the account is that of the recorded request.
+    Refused(Refusal),
+}
+
+impl Fidelity {
+    /// The word used in reports and JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Derived => "derived",
+            Self::Assumed(_) => "assumed",
+            Self::Refused(_) => "refused",
+        }
+    }
+
+    /// Which step, from 0, and why, where there is something to say.
+    pub fn reason(&self) -> Option<(usize, &'static str)> {
+        match self {
+            Self::Exact | Self::Derived => None,
+            Self::Assumed(assumption) => Some((assumption.step(), assumption.words())),
+            Self::Refused(Refusal::Unsplit { step }) => {
+                Some((*step, "the body could not be split into messages"))
+            }
+        }
+    }
+}
+
+/// What is assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assumption {
+    /// A step looks at a tool output whose whole text is not on record: what the client sent is
+    /// taken for it.
+    SentIsWhole {
+        /// The step.
+        step: usize,
+    },
+    /// The client changed its history before this request; its changes are kept as recorded,
+    /// though under this policy it might have made others.
+    EditsKept {
+        /// The first step.
+        step: usize,
+    },
+}
+
+impl Assumption {
+    fn step(self) -> usize {
+        match self {
+            Self::SentIsWhole { step } | Self::EditsKept { step } => step,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::SentIsWhole { .. } => "the output as sent is taken for the whole output",
+            Self::EditsKept { .. } => "the client's own edits are kept as recorded",
+        }
+    }
+}
+
+/// Why a request was not projected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The body is one verbatim part.
+    Unsplit {
+        /// The first step.
+        step: usize,
+    },
+}
+
+/// Sizes of a projected request, without making its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Account {
+    /// Length of the projected body, in bytes.
+    pub body_bytes: u64,
+    /// Length of the recorded body, in bytes.
+    pub recorded_bytes: u64,
+    /// Estimated tokens of the projected body.
+    pub tokens: u64,
+    /// Bytes of recorded text (unescaped) that the recorded request shows and this one does not.
+    pub hidden_bytes: u64,
+    /// Tool results whose text was cut.
+    pub capped_results: u32,
+    /// Tool results whose text was replaced.
+    pub cleared_results: u32,
+    /// Messages that were left out.
+    pub dropped_messages: u32,
+    /// Results without their call, and calls without their result, that the policy made.
+    pub broken_pairs: u32,
+    /// The projected bytes differ from the recorded ones.
+    pub changed: bool,
+}
+
+/// A projected request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Projection {
+    /// Which request.
+    pub request: RequestId,
+    /// What it rests on.
+    pub fidelity: Fidelity,
+    /// Its sizes.
+    pub account: Account,
+    /// Its segments.
+    pub view: View,
+}
+
+/// Positions of messages that are left out, as ranges.
+pub(crate) type Dropped = alloc::vec::Vec<core::ops::Range<usize>>;

@@ -1,0 +1,5 @@
+//! The primitives, each a pure function of its arguments.
+
+pub mod cap;
+pub mod clear;
+pub mod window;

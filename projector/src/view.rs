@@ -1,0 +1,102 @@
+//! A projected request as ordered segments, each with where it comes from.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use artifacts::Source;
+use ledger::event::Overlay;
+use ledger::history::History;
+use ledger::id::PartNo;
+use ledger::wire::Escape;
+
+use crate::fold::ProjectError;
+
+/// One stretch of a projected request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment {
+    /// Bytes around the slots of a part.
+    Literal {
+        /// The part.
+        part: PartNo,
+        /// Where they stand in the part's literal.
+        range: Range<usize>,
+    },
+    /// A range of a recorded text.
+    Text {
+        /// The part.
+        part: PartNo,
+        /// The slot; [`History::part`] tells which artifact or event fills it.
+        slot: usize,
+        /// Bytes of the text, unescaped.
+        range: Range<usize>,
+        /// How they are written.
+        escape: Escape,
+    },
+    /// A text of the policy: a marker or a replacement.
+    Inserted {
+        /// Which step put it there, from 0.
+        step: usize,
+        /// The text, unescaped.
+        text: String,
+        /// How it is written.
+        escape: Escape,
+    },
+    /// What stands between two messages.
+    Separator,
+    /// A mark of this request.
+    Mark {
+        /// Index in the request's overlays.
+        index: usize,
+    },
+}
+
+/// All segments of a request, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct View {
+    /// The segments.
+    pub segments: Vec<Segment>,
+}
+
+impl View {
+    /// Appends the bytes of the view to `out`.
+    ///
+    /// # Errors
+    /// An artifact is missing or damaged.
+    pub fn write(
+        &self,
+        history: &History,
+        source: &dyn Source,
+        separator: &[u8],
+        overlays: &[Overlay],
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProjectError> {
+        for segment in &self.segments {
+            match segment {
+                Segment::Literal { part, range } => {
+                    let skeleton = history.skeleton(history.part(*part));
+                    let literal = skeleton.literal.read(source)?;
+                    out.extend_from_slice(literal.get(range.clone()).unwrap_or_default());
+                }
+                Segment::Text { part, slot, range, escape } => {
+                    let hole = history.part(*part).holes.get(*slot);
+                    let Some(hole) = hole else { continue };
+                    let bytes = history.text(hole).read(source)?;
+                    let text = core::str::from_utf8(&bytes)
+                        .ok()
+                        .and_then(|text| text.get(range.clone()))
+                        .ok_or(ProjectError::NotText { part: part.number(), slot: *slot })?;
+                    escape.escape_into(text, out);
+                }
+                Segment::Inserted { text, escape, .. } => escape.escape_into(text, out),
+                Segment::Separator => out.extend_from_slice(separator),
+                Segment::Mark { index } => {
+                    if let Some(mark) = overlays.get(*index) {
+                        out.extend_from_slice(&mark.bytes.read(source)?);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! What a policy changes in one request, message by message.
+
+use ledger::history::History;
+use ledger::id::RequestId;
+use projector::{Policy, ProjectError, Projection, project};
+
+use crate::recording::Recording;
+
+/// A request under a policy, with its bytes.
+#[derive(Clone, Debug)]
+pub struct Projected {
+    /// Segments, account, fidelity.
+    pub projection: Projection,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Projects one request and writes its body out.
+///
+/// # Errors
+/// No such request, or an artifact that it needs is missing or damaged.
+pub fn projected(
+    recording: &Recording,
+    policy: &Policy,
+    request: RequestId,
+) -> Result<Projected, ProjectError> {
+    let history: &History = recording.history();
+    let source = recording.as_source();
+    let projection = project(history, source, policy, request)?;
+    let ordinal = request.ordinal();
+    let info = history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+    let separator = info.captured.separator.read(source)?;
+    let mut body = Vec::new();
+    projection.view.write(history, source, &separator, info.overlays(), &mut body)?;
+    Ok(Projected { projection, body })
+}

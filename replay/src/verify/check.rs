@@ -1,0 +1,223 @@
+//! The checks themselves.
+
+use artifacts::fs::Severity;
+use ledger::fs::Tail;
+use ledger::history::Request;
+use ledger::wire::pointer::pointer_at;
+use projector::{Policy, ProjectError, Projector};
+use sha2::{Digest as _, Sha256};
+
+use super::{Check, Divergence, Level, RequestVerdict};
+use crate::assemble::Assembler;
+use crate::recording::Recording;
+
+/// Bytes of context that a divergence shows of each side.
+const SHOWN_BYTES: usize = 48;
+
+/// Checks every byte of the store.
+pub(super) fn store(recording: &Recording, damage: &mut Vec<String>, notices: &mut Vec<String>) {
+    recording.store().check_all(|finding| match finding.severity {
+        Severity::Information => notices.push(finding.to_string()),
+        _ => damage.push(finding.to_string()),
+    });
+}
+
+/// How the log ends, when not with a seal.
+pub(super) fn tail(recording: &Recording) -> Option<String> {
+    match recording.tail()? {
+        Tail::Clean => None,
+        Tail::Open => Some("not closed: its recorder is still there, or died".to_owned()),
+        Tail::Torn { path, offset, bytes, reason } => Some(format!(
+            "interrupted write of {bytes} bytes is not part of the log: {} at offset {offset}: {reason}",
+            path.display()
+        )),
+    }
+}
+
+/// Checks every request.
+pub(super) fn requests(
+    recording: &Recording,
+    level: Level,
+    progress: &mut dyn FnMut(),
+) -> Vec<RequestVerdict> {
+    let history = recording.history();
+    let policy = Policy::recorded();
+    let mut checks = Checks {
+        recording,
+        assembler: Assembler::new(history, recording.as_source()),
+        projector: Projector::new(history, recording.as_source(), &policy),
+        buffer: Vec::new(),
+    };
+    let mut verdicts = Vec::with_capacity(history.requests().len());
+    for request in history.requests() {
+        verdicts.push(checks.request(request, level));
+        progress();
+    }
+    verdicts
+}
+
+struct Checks<'r> {
+    recording: &'r Recording,
+    assembler: Assembler<'r>,
+    projector: Projector<'r>,
+    buffer: Vec<u8>,
+}
+
+impl Checks<'_> {
+    fn request(&mut self, request: &Request, level: Level) -> RequestVerdict {
+        let mut verdict = RequestVerdict {
+            ordinal: request.captured.request.ordinal(),
+            rung: request.captured.rung,
+            reassembly: Check::NotApplicable,
+            projection: Check::NotApplicable,
+            reason: None,
+            divergence: None,
+        };
+        if level != Level::Projection {
+            self.reassembly(request, &mut verdict);
+        }
+        if level == Level::Reassembly {
+            return verdict;
+        }
+        match &request.captured.unsplit {
+            Some(unsplit) => {
+                verdict.reason.get_or_insert(format!("body kept whole: {}", unsplit.reason));
+            }
+            None => self.projection(request, &mut verdict),
+        }
+        verdict
+    }
+
+    fn reassembly(&mut self, request: &Request, verdict: &mut RequestVerdict) {
+        let mut hash = Sha256::new();
+        let id = request.captured.request;
+        let fed = self.assembler.chunks(id, |(_part, bytes)| hash.update(bytes));
+        if let Err(error) = fed {
+            verdict.reassembly = Check::Unverifiable;
+            verdict.reason = Some(error.to_string());
+            return;
+        }
+        let digest: [u8; 32] = hash.finalize().into();
+        if digest == request.captured.body_digest {
+            verdict.reassembly = Check::Identical;
+            return;
+        }
+        verdict.reassembly = Check::Diverged;
+        verdict.divergence = Some(self.damaged_part(request, &digest));
+    }
+
+    /// Finds the part whose bytes are not those that were recorded.
+    fn damaged_part(&mut self, request: &Request, found: &[u8; 32]) -> Divergence {
+        let id = request.captured.request;
+        let mut offset = 0;
+        let mut first = None;
+        let history = self.recording.history();
+        let mut body = Vec::new();
+        let mut index = 0_usize;
+        let walked = self.assembler.chunks(id, |(part, bytes)| {
+            let bad = part.filter(|part| {
+                let digest: [u8; 32] = Sha256::digest(bytes).into();
+                // A marked item does not have the digest of its part, but it was built from it.
+                digest != history.part(*part).digest && request.overlays().is_empty()
+            });
+            if let (Some(part), None) = (bad, &first) {
+                let digest: [u8; 32] = Sha256::digest(bytes).into();
+                first = Some((offset, part, index, digest));
+            }
+            index += 1;
+            offset += bytes.len() as u64;
+            body.extend_from_slice(bytes);
+        });
+        let (at, part, expected, found) = match (walked, first) {
+            (Ok(()), Some((at, part, index, digest))) => {
+                let kind = history.skeleton(history.part(part)).kind.name();
+                let name = format!("{kind} part {part} (chunk {index})");
+                (at, name, history.part(part).digest, digest)
+            }
+            _ => (0, "whole body".to_owned(), request.captured.body_digest, *found),
+        };
+        Divergence {
+            offset: at,
+            pointer: pointer_at(&body, usize::try_from(at).unwrap_or(0)),
+            part,
+            expected: format!("sha256 {}", hex(&expected)),
+            found: format!("sha256 {}", hex(&found)),
+        }
+    }
+
+    fn projection(&mut self, request: &Request, verdict: &mut RequestVerdict) {
+        let outcome = self.projected(request);
+        match outcome {
+            Err(error) => {
+                verdict.projection = Check::Unverifiable;
+                verdict.reason.get_or_insert(error.to_string());
+            }
+            Ok(true) => verdict.projection = Check::Identical,
+            Ok(false) => {
+                verdict.projection = Check::Diverged;
+                if verdict.divergence.is_none() {
+                    verdict.divergence = self.difference(request);
+                }
+            }
+        }
+    }
+
+    /// Projects the request into the buffer; true when its digest is the recorded one.
+    fn projected(&mut self, request: &Request) -> Result<bool, ProjectError> {
+        let projection = self.projector.projection(request.captured.request)?;
+        self.buffer.clear();
+        let source = self.recording.as_source();
+        let separator = request.captured.separator.read(source)?;
+        projection.view.write(
+            self.recording.history(),
+            source,
+            &separator,
+            request.overlays(),
+            &mut self.buffer,
+        )?;
+        let digest: [u8; 32] = Sha256::digest(&self.buffer).into();
+        Ok(digest == request.captured.body_digest)
+    }
+
+    /// Where the projected body differs from the one that the parts give.
+    fn difference(&mut self, request: &Request) -> Option<Divergence> {
+        let id = request.captured.request;
+        let recorded = self.assembler.body(id).ok()?;
+        let at = first_difference(&recorded, &self.buffer);
+        let history = self.recording.history();
+        let mut offset = 0;
+        let mut part_at = String::from("end of the body");
+        let mut index = 0_usize;
+        self.assembler
+            .chunks(id, |(part, bytes)| {
+                if let Some(part) = part.filter(|_| (offset..offset + bytes.len()).contains(&at)) {
+                    let kind = history.skeleton(history.part(part)).kind.name();
+                    part_at = format!("{kind} part {part} (chunk {index})");
+                }
+                index += 1;
+                offset += bytes.len();
+            })
+            .ok()?;
+        Some(Divergence {
+            offset: at as u64,
+            pointer: pointer_at(&recorded, at),
+            part: part_at,
+            expected: shown(&recorded, at),
+            found: shown(&self.buffer, at),
+        })
+    }
+}
+
+pub(crate) fn first_difference(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// A few bytes of a body, with everything that is not printable ASCII escaped.
+fn shown(body: &[u8], at: usize) -> String {
+    let end = (at + SHOWN_BYTES).min(body.len());
+    body.get(at..end).unwrap_or_default().escape_ascii().to_string()
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    artifacts::ArtifactId::from_bytes(*digest).to_string()
+}
