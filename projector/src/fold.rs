@@ -32,7 +32,7 @@ pub enum ProjectError {
         ordinal: u64,
     },
     /// Requests of a conversation must be folded in order.
-    #[error("request {ordinal} was folded already")]
+    #[error("request {ordinal} is not the next of its conversation")]
     OutOfOrder {
         /// Its number, from 1.
         ordinal: u64,
@@ -73,7 +73,7 @@ struct Decision {
     cleared: BTreeMap<(usize, u16), usize>,
     /// Messages that are left out.
     dropped: Dropped,
-    /// First step that looked at a text whose whole is not on record.
+    /// First step that looks at a text whose whole is not on record.
     sent_is_whole: Option<usize>,
 }
 
@@ -125,7 +125,9 @@ impl<'h> Projector<'h> {
     /// Folds the next request of its conversation and accounts for it; makes no bytes.
     ///
     /// # Errors
-    /// The request was folded before, or an artifact that it needs is missing or damaged.
+    /// The request is not the next one, or an artifact that it needs is missing or damaged. After
+    /// an error the conversation is where it was before its first request: what a request that
+    /// could not be folded would have left behind is not known.
     pub fn step(&mut self, request: RequestId) -> Result<(Fidelity, Account), ProjectError> {
         let (fidelity, account, _decision) = self.fold(request)?;
         Ok((fidelity, account))
@@ -140,8 +142,7 @@ impl<'h> Projector<'h> {
         let ordinal = request.ordinal();
         let info = self.history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
         let items = self.sessions.get(&info.session()).map(|state| state.items.as_slice());
-        let lists =
-            self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
+        let lists = self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
         let view = layout::view(
             self.history,
             self.policy,
@@ -153,18 +154,28 @@ impl<'h> Projector<'h> {
         Ok(Projection { request, fidelity, account, view })
     }
 
-    fn fold(
-        &mut self,
-        request: RequestId,
-    ) -> Result<(Fidelity, Account, Decision), ProjectError> {
+    fn fold(&mut self, request: RequestId) -> Result<(Fidelity, Account, Decision), ProjectError> {
         let ordinal = request.ordinal();
         let info = self.history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
-        let lists =
-            self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
-        let state = self.sessions.entry(info.session()).or_default();
-        if state.last != info.previous {
+        let last = self.sessions.get(&info.session()).and_then(|state| state.last);
+        if last != info.previous {
             return Err(ProjectError::OutOfOrder { ordinal });
         }
+        let folded = self.fold_next(request, info);
+        if folded.is_err() {
+            self.sessions.remove(&info.session());
+        }
+        folded
+    }
+
+    fn fold_next(
+        &mut self,
+        request: RequestId,
+        info: &Request,
+    ) -> Result<(Fidelity, Account, Decision), ProjectError> {
+        let ordinal = request.ordinal();
+        let lists = self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
+        let state = self.sessions.entry(info.session()).or_default();
         state.last = Some(request);
         for change in &info.changes {
             state.change(change).map_err(|_index| ProjectError::BadList { ordinal })?;
@@ -174,13 +185,11 @@ impl<'h> Projector<'h> {
             facts: &mut self.facts,
             state,
             request: info,
-            account: Account {
-                recorded_bytes: info.captured.body_bytes,
-                ..Account::default()
-            },
+            account: Account { recorded_bytes: info.captured.body_bytes, ..Account::default() },
             decision: Decision::default(),
+            differing: 0,
         };
-        run.frame(lists)?;
+        run.frame(lists);
         run.items()?;
         if info.captured.unsplit.is_none() {
             for (index, step) in self.policy.steps.iter().enumerate() {
@@ -191,7 +200,8 @@ impl<'h> Projector<'h> {
                 }
             }
         }
-        let Run { mut account, decision, .. } = run;
+        let Run { mut account, decision, differing, .. } = run;
+        account.changed = differing > 0 || account.dropped_messages > 0;
         account.tokens = self.policy.estimator.tokens(account.body_bytes);
         let fidelity = fidelity(self.policy, info, state, &decision);
         Ok((fidelity, account, decision))
@@ -245,11 +255,13 @@ struct Run<'r, 'h> {
     request: &'r Request,
     account: Account,
     decision: Decision,
+    /// Results whose text is not the recorded one.
+    differing: u64,
 }
 
 impl Run<'_, '_> {
     /// Sums what stands around the messages.
-    fn frame(&mut self, lists: &BodyLists) -> Result<(), ProjectError> {
+    fn frame(&mut self, lists: &BodyLists) {
         let gaps = self.state.items.len().saturating_sub(1) as u64;
         let separators = gaps * self.request.captured.separator.len();
         let marks: u64 = self.request.overlays().iter().map(|mark| mark.bytes.len()).sum();
@@ -257,7 +269,6 @@ impl Run<'_, '_> {
         for part in lists.head.iter().chain(&lists.tail) {
             self.account.body_bytes += self.facts.frame_bytes(*part);
         }
-        Ok(())
     }
 
     /// Sums the messages as the `result` steps leave them.
@@ -267,11 +278,12 @@ impl Run<'_, '_> {
             self.account.body_bytes += facts.bytes;
             self.account.hidden_bytes += facts.hidden_bytes;
             self.account.capped_results += facts.capped_results;
+            self.differing += facts.results.iter().filter(|result| result.differs).count() as u64;
             if let Some(step) = facts.sent_is_whole {
-                self.decision.sent_is_whole.get_or_insert(step);
+                let first = self.decision.sent_is_whole.get_or_insert(step);
+                *first = (*first).min(step);
             }
         }
-        self.account.changed = self.account.capped_results > 0;
         Ok(())
     }
 
@@ -320,7 +332,10 @@ impl Run<'_, '_> {
 
     fn results(&mut self, step: usize) -> Result<u64, ProjectError> {
         let mut count = 0;
-        for part in &self.state.items {
+        for (position, part) in self.state.items.iter().enumerate() {
+            if self.is_dropped(position) {
+                continue;
+            }
             let results = &self.facts.get(*part)?.results;
             count += results.iter().filter(|result| result.is_for(step)).count() as u64;
         }
@@ -346,51 +361,57 @@ impl Run<'_, '_> {
         account.hidden_bytes += result.shown_bytes;
         account.cleared_results += 1;
         account.capped_results -= u32::from(result.capped);
-        account.changed |= cleared.differs || result.capped;
+        self.differing -= u64::from(result.differs);
+        self.differing += u64::from(cleared.differs);
         self.decision.cleared.insert((position, group), step);
         Ok(())
     }
 
+    /// Drops messages from what the steps before have left.
     fn drop_messages(&mut self, step: &Window) -> Result<(), ProjectError> {
-        let count = self.state.items.len();
-        let mut call_at = BTreeMap::new();
-        for (position, part) in self.state.items.iter().enumerate() {
-            for call in &self.facts.get(*part)?.calls {
-                call_at.insert(*call, position);
-            }
-        }
-        let mut needed = Vec::with_capacity(count);
-        for part in &self.state.items {
-            let results = &self.facts.get(*part)?.results;
-            needed.push(
-                results.iter().filter_map(|result| call_at.get(&result.call?).copied()).min(),
-            );
-        }
-        let gone = window::dropped(step, count, |position| {
-            needed.get(position).copied().flatten()
+        let needs = self.needs()?;
+        let left: Vec<_> =
+            (0..self.state.items.len()).filter(|position| !self.is_dropped(*position)).collect();
+        let gone = window::dropped(step, left.len(), |nth| {
+            let calls = left.get(nth).and_then(|position| needs.get(*position));
+            calls.into_iter().flatten().filter_map(|call| left.binary_search(call).ok())
         });
-        if gone.is_empty() {
-            return Ok(());
+        let gone = left.get(gone).unwrap_or_default();
+        let (Some(first), Some(last)) = (gone.first(), gone.last()) else { return Ok(()) };
+        for position in gone {
+            self.drop_message(*position)?;
         }
-        for position in gone.clone() {
-            self.drop_message(position)?;
+        let gaps = left.len().saturating_sub(1) - (left.len() - gone.len()).saturating_sub(1);
+        self.account.body_bytes -= gaps as u64 * self.request.captured.separator.len();
+        // What lies between the two and is not among the gone was dropped before.
+        self.decision.dropped.push(*first..last + 1);
+        let mut broken = 0;
+        for (position, calls) in needs.iter().enumerate() {
+            let dropped = self.is_dropped(position);
+            broken += calls.iter().filter(|call| self.is_dropped(**call) != dropped).count();
         }
-        let kept_from_gone = |at: usize| gone.contains(&at);
-        for (position, call) in needed.iter().enumerate() {
-            let orphan = call.is_some_and(kept_from_gone) != gone.contains(&position);
-            self.account.broken_pairs += u32::from(call.is_some() && orphan);
-        }
-        self.account.changed = true;
-        self.decision.dropped.push(gone);
+        self.account.broken_pairs = u32::try_from(broken).unwrap_or(u32::MAX);
         Ok(())
     }
 
-    /// Takes one message, its separator and its marks out of the account.
+    /// For each message, the earlier messages that hold the calls which it has results for.
+    fn needs(&mut self) -> Result<Vec<Vec<usize>>, ProjectError> {
+        let mut call_at = BTreeMap::new();
+        let mut needs = Vec::with_capacity(self.state.items.len());
+        for (position, part) in self.state.items.iter().enumerate() {
+            let facts = self.facts.get(*part)?;
+            let calls = facts.results.iter().filter_map(|result| result.call);
+            needs.push(calls.filter_map(|call| call_at.get(&call).copied()).collect());
+            for call in &facts.calls {
+                call_at.insert(*call, position);
+            }
+        }
+        Ok(needs)
+    }
+
+    /// Takes one message and its marks out of the account.
     fn drop_message(&mut self, position: usize) -> Result<(), ProjectError> {
         let Some(part) = self.state.items.get(position).copied() else { return Ok(()) };
-        if self.is_dropped(position) {
-            return Ok(());
-        }
         let facts = self.facts.get(part)?;
         let account = &mut self.account;
         let mut bytes = facts.bytes;
@@ -412,7 +433,7 @@ impl Run<'_, '_> {
             .filter(|mark| mark.item as usize == position)
             .map(|mark| mark.bytes.len())
             .sum();
-        account.body_bytes -= bytes + marks + self.request.captured.separator.len();
+        account.body_bytes -= bytes + marks;
         account.hidden_bytes += shown;
         account.dropped_messages += 1;
         Ok(())

@@ -3,11 +3,13 @@
 //! It depends on the part and the policy alone, so it is worked out once however many requests
 //! carry the part.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use artifacts::Source;
+use artifacts::{ArtifactId, Source};
+use ledger::content::Content;
 use ledger::event::{Dropped, Hole, HoleValue, Returned};
 use ledger::history::{History, Part};
 use ledger::id::{PartNo, ToolCallId};
@@ -49,6 +51,8 @@ pub(super) struct ResultFacts {
     pub(super) shown_bytes: u64,
     /// A cap cut it.
     pub(super) capped: bool,
+    /// What the caps leave is not what was there: a marker may happen to spell what it hides.
+    pub(super) differs: bool,
     cleared: Vec<Cleared>,
 }
 
@@ -74,7 +78,7 @@ pub(super) struct PartFacts {
     pub(super) text_bytes: u64,
     /// Results that a cap cut.
     pub(super) capped_results: u32,
-    /// First cap that looked at a text whose whole is not on record.
+    /// First cap, in the policy's order, that looks at a text whose whole is not on record.
     pub(super) sent_is_whole: Option<usize>,
     /// Its results, in order.
     pub(super) results: Vec<ResultFacts>,
@@ -84,27 +88,34 @@ pub(super) struct PartFacts {
     pub(super) cuts: Vec<(usize, Vec<Piece>)>,
 }
 
-/// What caps leave of a text: pieces, escaped length, bytes of the recorded text.
-type Capped = (Vec<Piece>, u64, u64);
-
-/// A text as shown so far, and where its bytes come from.
-struct Shown {
-    text: String,
+/// What caps leave of a text.
+struct Capped {
     pieces: Vec<Piece>,
+    /// Length of what is shown, as it is written.
+    escaped_bytes: u64,
+    /// Bytes of the recorded text that are left.
+    kept_bytes: u64,
+    /// What is shown is not the recorded text.
+    differs: bool,
 }
 
-impl Shown {
-    fn of(text: String) -> Self {
-        let pieces = alloc::vec![Piece::Kept(0..text.len())];
-        Self { text, pieces }
+/// A text as shown so far, and where its bytes come from.
+pub(super) struct Shown<'t> {
+    pub(super) text: Cow<'t, str>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl<'t> Shown<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { text: Cow::Borrowed(text), pieces: alloc::vec![Piece::Kept(0..text.len())] }
     }
 
-    fn is_cut(&self) -> bool {
-        !matches!(self.pieces.as_slice(), [Piece::Kept(range)] if range.len() == self.text.len())
-            || self.pieces.is_empty()
+    /// True when the pieces are not the whole of a text of `whole_bytes` bytes.
+    pub(super) fn is_cut(&self, whole_bytes: usize) -> bool {
+        !matches!(self.pieces.as_slice(), [Piece::Kept(range)] if *range == (0..whole_bytes))
     }
 
-    fn capped(self, step: usize, cap: &CapText) -> Self {
+    pub(super) fn capped(self, step: usize, cap: &CapText) -> Self {
         let Some(cut) = cap::cut(cap, &self.text) else { return self };
         let mut pieces = self.slice(&cut.head);
         if !cut.marker.is_empty() {
@@ -113,8 +124,16 @@ impl Shown {
         pieces.extend(self.slice(&cut.tail));
         let head = self.text.get(cut.head).unwrap_or_default();
         let tail = self.text.get(cut.tail).unwrap_or_default();
-        let text = [head, &cut.marker, tail].concat();
+        let text = Cow::Owned([head, &cut.marker, tail].concat());
         Self { text, pieces }
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        let kept = self.pieces.iter().map(|piece| match piece {
+            Piece::Kept(range) => range.len() as u64,
+            Piece::Marker(..) => 0,
+        });
+        kept.sum()
     }
 
     /// The pieces of a range of the shown text.
@@ -158,11 +177,7 @@ impl core::fmt::Debug for Facts<'_> {
 }
 
 impl<'h> Facts<'h> {
-    pub(super) fn new(
-        history: &'h History,
-        source: &'h dyn Source,
-        policy: &'h Policy,
-    ) -> Self {
+    pub(super) fn new(history: &'h History, source: &'h dyn Source, policy: &'h Policy) -> Self {
         let mut parts = Vec::new();
         parts.resize_with(history.parts().len(), || None);
         Self { history, source, policy, parts }
@@ -237,12 +252,14 @@ impl<'h> Facts<'h> {
         let mut shown_bytes = text_bytes;
         let cut = self.cap(number, slot, hole, call, &mut facts.sent_is_whole)?;
         let capped = cut.is_some();
-        if let Some((pieces, escaped_bytes, kept_bytes)) = cut {
-            facts.bytes = facts.bytes - bytes + escaped_bytes;
-            facts.hidden_bytes += text_bytes - kept_bytes;
-            facts.cuts.push((slot, pieces));
-            bytes = escaped_bytes;
-            shown_bytes = kept_bytes;
+        let mut differs = false;
+        if let Some(cut) = cut {
+            facts.bytes = facts.bytes - bytes + cut.escaped_bytes;
+            facts.hidden_bytes += text_bytes - cut.kept_bytes;
+            facts.cuts.push((slot, cut.pieces));
+            bytes = cut.escaped_bytes;
+            shown_bytes = cut.kept_bytes;
+            differs = cut.differs;
         }
         match facts.results.last_mut().filter(|result| result.group == group) {
             Some(result) => {
@@ -250,17 +267,22 @@ impl<'h> Facts<'h> {
                 result.shown_bytes += shown_bytes;
                 facts.capped_results += u32::from(capped && !result.capped);
                 result.capped |= capped;
+                result.differs |= differs;
+                // The replacement stands in the first text; the others become empty.
+                for cleared in &mut result.cleared {
+                    cleared.differs |= text_bytes > 0;
+                }
             }
             None => {
                 facts.capped_results += u32::from(capped);
-                let cleared = self.clearers(call, hole)?;
                 facts.results.push(ResultFacts {
                     group,
                     call,
                     bytes,
                     shown_bytes,
                     capped,
-                    cleared,
+                    differs,
+                    cleared: self.clearers(call, hole),
                 });
             }
         }
@@ -268,11 +290,7 @@ impl<'h> Facts<'h> {
     }
 
     /// The `clear_results` steps that are for results of this call.
-    fn clearers(
-        &self,
-        call: Option<ToolCallId>,
-        hole: &Hole,
-    ) -> Result<Vec<Cleared>, ProjectError> {
+    fn clearers(&self, call: Option<ToolCallId>, hole: &Hole) -> Vec<Cleared> {
         let tool = self.tool(call);
         let mut out = Vec::new();
         for (step, op) in self.policy.steps.iter().enumerate() {
@@ -281,16 +299,13 @@ impl<'h> Facts<'h> {
                 continue;
             }
             let bytes = hole.escape.escaped_bytes(&clear.replacement);
-            let text = self.history.text(hole);
-            let differs = text.len() != clear.replacement.len() as u64
-                || *text.read(self.source)? != *clear.replacement.as_bytes();
+            let differs = !is(self.history.text(hole), &clear.replacement);
             out.push(Cleared { step, bytes, differs });
         }
-        Ok(out)
+        out
     }
 
-    /// Applies the caps to one text, one after the other. `None`: no cap cuts it. Otherwise what
-    /// is left, its escaped length, and how much of the recorded text is left.
+    /// Applies the caps to one text, one after the other. `None`: no cap cuts it.
     fn cap(
         &self,
         number: PartNo,
@@ -302,31 +317,28 @@ impl<'h> Facts<'h> {
         let tool = self.tool(call);
         let whole = call.and_then(|call| self.history.call(call)).map(|call| call.dropped)
             == Some(Dropped::Bytes(0));
-        let mut text: Option<Shown> = None;
-        for (step, cap) in self.caps() {
-            if !cap.applies.to(tool) {
-                continue;
-            }
-            if !whole {
-                sent_is_whole.get_or_insert(step);
-            }
-            if text.is_none() && self.fits(cap, hole) {
-                continue;
-            }
-            let shown = match text.take() {
-                Some(shown) => shown,
-                None => Shown::of(self.read(number, slot, hole)?),
-            };
-            text = Some(shown.capped(step, cap));
+        let mut caps = self.caps().filter(|(_, cap)| cap.applies.to(tool)).peekable();
+        if let Some((step, _)) = caps.peek().filter(|_| !whole) {
+            let first = sent_is_whole.get_or_insert(*step);
+            *first = (*first).min(*step);
         }
-        let Some(shown) = text.filter(|shown| shown.is_cut()) else { return Ok(None) };
-        let escaped_bytes = hole.escape.escaped_bytes(&shown.text);
-        let kept = shown.pieces.iter().map(|piece| match piece {
-            Piece::Kept(range) => range.len() as u64,
-            Piece::Marker(..) => 0,
-        });
-        let kept_bytes = kept.sum();
-        Ok(Some((shown.pieces, escaped_bytes, kept_bytes)))
+        // Caps that the whole text fits change nothing, so that it need not be read for them.
+        let Some(first) = caps.find(|(_, cap)| !self.fits(cap, hole)) else { return Ok(None) };
+        let bytes = self.history.text(hole).read(self.source)?;
+        let text = core::str::from_utf8(&bytes)
+            .map_err(|_invalid| ProjectError::NotText { part: number.number(), slot })?;
+        let shown = core::iter::once(first)
+            .chain(caps)
+            .fold(Shown::of(text), |shown, (step, cap)| shown.capped(step, cap));
+        if !shown.is_cut(text.len()) {
+            return Ok(None);
+        }
+        Ok(Some(Capped {
+            escaped_bytes: hole.escape.escaped_bytes(&shown.text),
+            kept_bytes: shown.kept_bytes(),
+            differs: shown.text != text,
+            pieces: shown.pieces,
+        }))
     }
 
     fn caps(&self) -> impl Iterator<Item = (usize, &'h CapText)> + use<'h> {
@@ -350,13 +362,6 @@ impl<'h> Facts<'h> {
             .is_some_and(|size| size <= cap.limit)
     }
 
-    fn read(&self, number: PartNo, slot: usize, hole: &Hole) -> Result<String, ProjectError> {
-        let bytes = self.history.text(hole).read(self.source)?;
-        let text = core::str::from_utf8(&bytes)
-            .map_err(|_invalid| ProjectError::NotText { part: number.number(), slot })?;
-        Ok(text.into())
-    }
-
     /// The name of the tool that a call is for, where it is on record inside the event.
     fn tool(&self, call: Option<ToolCallId>) -> Option<&[u8]> {
         self.history.call_item(call?)?.name.as_ref()?.as_inline()
@@ -374,5 +379,16 @@ impl<'h> Facts<'h> {
                 _ => None,
             },
         )
+    }
+}
+
+/// True when `content` is `text`; a stored one is told by its name, without reading it.
+fn is(content: &Content, text: &str) -> bool {
+    match content.artifact() {
+        Some(artifact) => {
+            artifact.bytes() == text.len() as u64
+                && artifact.id() == ArtifactId::of(text.as_bytes())
+        }
+        None => content.as_inline() == Some(text.as_bytes()),
     }
 }

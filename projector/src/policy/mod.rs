@@ -5,6 +5,7 @@
 
 mod canonical;
 mod parse;
+pub mod presets;
 
 use alloc::string::String;
 use alloc::vec::Vec;

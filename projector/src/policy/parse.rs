@@ -143,13 +143,22 @@ impl Policy {
             let at = error.span().map_or(0, |span| span.start);
             place(text, (at, error.message().to_string()))
         })?;
-        if parsed.step.len() > STEPS_MAX {
-            return Err(place(text, (0, format!("more than {STEPS_MAX} steps"))));
+        if let Some(step) = parsed.step.get(STEPS_MAX) {
+            let wrong = (step.span().start, format!("more than {STEPS_MAX} steps"));
+            return Err(place(text, wrong));
         }
         let mut steps = Vec::with_capacity(parsed.step.len());
         for step in parsed.step {
             let start = step.span().start;
-            steps.push(step.into_inner().check(start).map_err(|wrong| place(text, wrong))?);
+            let step = step.into_inner().check(start).map_err(|wrong| place(text, wrong))?;
+            // Outputs are cut when they are recorded, before any request carries them.
+            let late = matches!(step, Step::CapText(_))
+                && steps.iter().any(|step| !matches!(step, Step::CapText(_)));
+            if late {
+                let reason = "op \"cap_text\" must come before steps that work at \"request\"";
+                return Err(place(text, (start, reason.to_string())));
+            }
+            steps.push(step);
         }
         Ok(Self { name: parsed.name, estimator: parsed.estimator, steps })
     }
@@ -206,6 +215,7 @@ impl StepToml {
         none(self.protect_head, "protect_head", op)?;
         none(self.boundary, "boundary", op)?;
         let shape_at = self.shape.as_ref().map_or(start, |shape| shape.span().start);
+        let shape_at = self.head_per_mille.as_ref().map_or(shape_at, |head| head.span().start);
         let head = self.head_per_mille.map(Spanned::into_inner);
         let shape = need(self.shape, start, "shape")?;
         Ok(Step::CapText(CapText {
@@ -232,9 +242,7 @@ impl StepToml {
         Ok(Step::ClearResults(ClearResults {
             applies: self.applies.map(Spanned::into_inner).unwrap_or_default().check(),
             keep: need(self.keep, start, "keep")?,
-            trigger: self
-                .trigger
-                .map_or(Trigger::Always, |trigger| trigger.into_inner().check()),
+            trigger: self.trigger.map_or(Trigger::Always, |trigger| trigger.into_inner().check()),
             replacement: short(self.replacement, start, "replacement")?,
             sticky: need(self.sticky, start, "sticky")?,
         }))

@@ -6,12 +6,12 @@ use crate::policy::{Boundary, Window};
 
 /// The messages that are left out of a list of `count`.
 ///
-/// `needs` gives, for a message, the position of the oldest message that holds a call which this
-/// one has a result for, if that is an earlier one.
-pub fn dropped(
+/// `needs` gives, for a message, the positions of the earlier messages that hold the calls which
+/// it has results for.
+pub fn dropped<I: IntoIterator<Item = usize>>(
     window: &Window,
     count: usize,
-    mut needs: impl FnMut(usize) -> Option<usize>,
+    mut needs: impl FnMut(usize) -> I,
 ) -> Range<usize> {
     let head = usize::try_from(window.protect_head).unwrap_or(usize::MAX).min(count);
     let keep = usize::try_from(window.keep).unwrap_or(usize::MAX);
@@ -21,9 +21,9 @@ pub fn dropped(
         let mut checked = count;
         while checked > start {
             checked -= 1;
-            if let Some(call) = needs(checked) {
-                start = start.min(call).max(head);
-            }
+            // A call in the protected head is kept however small the window is.
+            let calls = needs(checked).into_iter().filter(|call| *call >= head);
+            start = calls.fold(start, usize::min);
         }
     }
     head..start

@@ -28,7 +28,7 @@ pub struct Linking {
     pub linked: u64,
     /// Put there by the client.
     pub inserted: u64,
-    /// Brought in by a change of what the client had already sent.
+    /// Brought in by a change of what the client had already sent, and explained by it alone.
     pub edited: u64,
     /// Assistant and tool-result parts that were appended.
     pub model_and_tool: u64,
@@ -83,18 +83,16 @@ impl Linking {
         let from_model = skeleton.role == Role::Assistant;
         let from_tool = skeleton.slots.iter().any(|slot| slot.kind == SlotKind::TOOL_OUTPUT);
         let caused = matches!(cause, Cause::Answer(_) | Cause::ToolResult(_));
-        if (from_model || from_tool) && !edited && cause != Cause::Inserted {
+        if (from_model || from_tool) && cause != Cause::Inserted && (caused || !edited) {
             self.model_and_tool += 1;
             self.model_and_tool_linked += u64::from(caused);
         }
-        if edited {
-            self.edited += 1;
-        } else {
-            match cause {
-                Cause::Answer(_) | Cause::ToolResult(_) | Cause::UserInput => self.linked += 1,
-                Cause::Inserted | Cause::Returned => self.inserted += 1,
-                Cause::Unlinked(_) => {}
-            }
+        match cause {
+            Cause::Answer(_) | Cause::ToolResult(_) => self.linked += 1,
+            _ if edited => self.edited += 1,
+            Cause::UserInput => self.linked += 1,
+            Cause::Inserted | Cause::Returned => self.inserted += 1,
+            Cause::Unlinked(_) => {}
         }
         let own = |value: &HoleValue| matches!(value, HoleValue::Own(_));
         let from_cause: u64 = match cause {

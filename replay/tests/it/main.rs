@@ -1,0 +1,7 @@
+//! Contract tests of replay over recorded runs of real clients.
+
+mod brute;
+mod damage;
+mod golden;
+mod recordings;
+mod support;
