@@ -12,6 +12,23 @@
 //! * an [`ArtifactRef`] exists only for bytes that were put first, or was decoded from a log;
 //! * bytes that a [`Source`] returns hash to the name they were asked for under.
 //!
+//! ```
+//! # #[cfg(feature = "fs")] {
+//! use artifacts::{Source, Store, StoreReader, fs::PackIdent, redact::Redactor};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let ident = PackIdent { ledger_id: [0; 16], epoch: 1, created_unix_ns: 0 };
+//! let mut store = Store::create(folder.path(), ident)?;
+//! let artifact = store.put(&Redactor::core().redact(b"total 0\n"))?;
+//! store.sync()?; // Only now may an event name the artifact.
+//! store.seal()?;
+//!
+//! let bytes = StoreReader::open(folder.path())?.read(&artifact)?;
+//! assert_eq!(bytes.as_ref(), b"total 0\n");
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This crate does not know what a run is, never looks at a clock, an environment variable or a
 //! random source, and prints nothing. Reading never writes.
 //!

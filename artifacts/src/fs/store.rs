@@ -37,6 +37,8 @@ pub struct Store {
     active: ActivePack,
     packer: Packer,
     pack_bytes_target: u64,
+    /// Packs that this store filled and sealed.
+    full: Vec<SealedPack>,
     poison: Option<PutError>,
 }
 
@@ -66,6 +68,7 @@ impl Store {
             active,
             packer,
             pack_bytes_target: PACK_BYTES_TARGET,
+            full: Vec::new(),
             poison: None,
         })
     }
@@ -106,6 +109,11 @@ impl Store {
         self.poisoning(synced)
     }
 
+    /// Lists the packs that were full and are sealed already, oldest first.
+    pub fn full_packs(&self) -> &[SealedPack] {
+        &self.full
+    }
+
     /// Makes everything durable, writes the index of the last pack, and ends the store.
     pub fn seal(mut self) -> Result<SealedPack, PutError> {
         self.check_alive()?;
@@ -139,7 +147,7 @@ impl Store {
     /// Seals the full pack and starts the next; the old one is durable before the new one is.
     fn rotate(&mut self) -> Result<(), PutError> {
         let full = self.active.name();
-        self.active.seal(&self.folder)?;
+        self.full.push(self.active.seal(&self.folder)?);
         let number = number_after(full.number, &self.folder)?;
         self.active = ActivePack::create(&self.folder, number, self.ident)?;
         self.older.add(full)?;

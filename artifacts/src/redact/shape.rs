@@ -180,7 +180,8 @@ enum Unit {
     Base64,
     /// What headers, gutters and escapes consist of.
     Other(usize),
-    /// The end of the body.
+    /// The end of the body. Fewer dashes at the end of the text are not one yet, but then the end
+    /// of the text is reached, and the body is judged again when there is more.
     Stop,
 }
 
@@ -194,7 +195,7 @@ fn pem_unit(text: &[u8], edge: Edge) -> Result<Unit, Short> {
     Ok(match first {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' | b'=' => Unit::Base64,
         b' ' | b'\t' => Unit::Blank,
-        b'-' if has_at(text, 0, DASHES, dashes_edge(text, edge))? => Unit::Stop,
+        b'-' if text.starts_with(DASHES) => Unit::Stop,
         b'-' | b':' | b',' | b'.' | b'|' | b'>' => Unit::Other(1),
         b'\\' if edge == Edge::More && text.iter().all(|byte| *byte == b'\\') => return Err(Short),
         b'\\' if text.get(1) == Some(&b'/') => Unit::Other(2),
@@ -204,9 +205,4 @@ fn pem_unit(text: &[u8], edge: Edge) -> Result<Unit, Short> {
             bytes => Unit::Break(bytes),
         },
     })
-}
-
-/// Fewer dashes with something else behind them are no line of dashes, whatever comes.
-fn dashes_edge(text: &[u8], edge: Edge) -> Edge {
-    if text.iter().take(DASHES.len()).all(|byte| *byte == b'-') { edge } else { Edge::End }
 }

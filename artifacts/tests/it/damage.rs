@@ -167,6 +167,73 @@ fn an_older_good_copy_is_returned_when_the_newest_is_damaged() {
 }
 
 #[test]
+fn a_copy_in_an_older_pack_that_is_damaged_is_stored_again_and_the_newest_is_listed() {
+    let folder = folder();
+    let (references, first) = sealed(folder.path(), &[b"kept", b"hurt"]);
+    let mut pack = fs::read(&first.pack).expect("readable");
+    let length = pack.len();
+    pack[length - 8] ^= 1;
+    fs::write(&first.pack, pack).expect("damaged");
+    let mut store = writer(folder.path(), 2);
+    assert_eq!(put(&mut store, b"kept"), references[0]);
+    assert_eq!(put(&mut store, b"hurt"), references[1]);
+    let second = store.seal().expect("sealed");
+    assert_eq!(second.artifacts, 1);
+    let reader = reader(folder.path());
+    assert_eq!(reader.read(&references[1]).expect("the fresh copy").as_ref(), b"hurt");
+    let mut places: Vec<_> = reader.iter().map(|(id, _, _, place)| (id, place.pack)).collect();
+    places.sort_by_key(|(id, _)| *id == references[1].id());
+    let expected =
+        [(references[0].id(), first.pack.as_path()), (references[1].id(), second.pack.as_path())];
+    assert_eq!(places, expected);
+}
+
+#[test]
+fn the_last_copy_in_an_unsealed_pack_speaks_and_the_damaged_one_is_reported() {
+    let folder = folder();
+    let id = ArtifactId::of(b"copied");
+    let mut damaged = record(0, 6, *id.as_bytes(), b"copied");
+    damaged[72] = b'C';
+    let fresh = record(0, 6, *id.as_bytes(), b"copied");
+    let reader = with_records(folder.path(), &[damaged, fresh]);
+    let reference = reader.reference(&id).expect("listed");
+    assert_eq!(reader.read(&reference).expect("the fresh copy").as_ref(), b"copied");
+    let found = findings(&reader).swap_remove(0);
+    let reason = DamageReason::StoredChecksum;
+    assert!(matches!(found.kind, FindingKind::Record { reason: at, .. } if at == reason));
+    assert_eq!((found.offset, found.severity), (208, Severity::Damage));
+}
+
+#[test]
+fn padding_that_is_not_zero_is_found() {
+    let folder = folder();
+    let mut padded = record(0, 3, *ArtifactId::of(b"pad").as_bytes(), b"pad");
+    *padded.last_mut().expect("not empty") = 1;
+    let found = findings(&with_records(folder.path(), &[padded])).swap_remove(0);
+    let reason = DamageReason::Padding;
+    assert!(matches!(found.kind, FindingKind::Record { reason: at, .. } if at == reason));
+}
+
+#[test]
+fn a_long_record_with_a_damaged_header_is_a_gap_and_the_next_is_found() {
+    for length in [65_536 - 72, 65_536 - 64, 200_000] {
+        let folder = folder();
+        let long = vec![b'x'; length];
+        let mut damaged = record(0, length as u64, *ArtifactId::of(&long).as_bytes(), &long);
+        damaged[9] ^= 1;
+        let gap_bytes = damaged.len() as u64;
+        let reader = with_records(folder.path(), &[damaged]);
+        assert!(reader.contains(&ArtifactId::of(b"last")) && reader.len() == 2);
+        let gap = findings(&reader).swap_remove(0);
+        assert!(
+            matches!(gap.kind, FindingKind::Gap { bytes, reason: DamageReason::HeaderChecksum }
+            if bytes == gap_bytes)
+        );
+        assert_eq!((gap.offset, gap.severity), (208, Severity::Damage));
+    }
+}
+
+#[test]
 fn packs_that_changed_places_or_ledgers_are_found() {
     let folder = folder();
     let (references, sealed) = sealed(folder.path(), &[b"moved"]);

@@ -63,11 +63,11 @@ fn check_folder(folder: &Path, map: &Map) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn a_store_is_a_map_that_survives_its_writers(
-        operations in prop::collection::vec(operation(), 1..40),
+        operations in prop::collection::vec(operation(), 1..30),
     ) {
         let folder = folder();
         let mut epoch = 1;
@@ -125,4 +125,11 @@ fn a_prefix_that_is_no_prefix_of_an_id_finds_nothing() {
     for wrong in ["BA", "xy", "ba7816be", "ba 7", long.as_str(), "\u{e9}"] {
         assert_eq!(reader.find_prefix(wrong), []);
     }
+}
+
+#[test]
+fn a_reader_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<artifacts::StoreReader>();
+    shared::<artifacts::redact::Redactor>();
 }

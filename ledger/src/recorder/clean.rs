@@ -43,7 +43,8 @@ pub(crate) fn moved(edits: &[Edit], raw: usize) -> usize {
 
 /// Redacts every string of `json`, keys included, in its decoded form.
 ///
-/// A string that does not decode, and text outside of strings, is redacted as it stands.
+/// A string that does not decode is redacted as it stands. Text outside of strings is left: it
+/// ends up in a literal, and whoever stores that redacts it.
 pub(crate) fn json<'a>(redactor: &Redactor, json: &'a [u8], hint: Escape) -> Cleaned<'a> {
     let mut out: Option<Vec<u8>> = None;
     let mut cleaned = Cleaned { text: Cow::Borrowed(json), edits: Vec::new(), redactions: 0 };

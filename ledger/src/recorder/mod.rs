@@ -293,13 +293,14 @@ impl Recorder {
     /// Something cannot be written; what was durable before stays.
     pub fn close(mut self, outcome: &RunClosed) -> Result<Closed, RecordError> {
         self.append(&Event::RunClosed(outcome.clone()))?;
-        let sealed = self.store.seal()?;
+        let mut sealed = self.store.full_packs().to_vec();
+        sealed.push(self.store.seal()?);
         self.log.write()?;
-        let packs = [PackLength {
-            number: sealed.number,
-            epoch: self.epoch.number(),
-            bytes: sealed.pack_bytes,
-        }];
+        let epoch = self.epoch.number();
+        let packs: Vec<PackLength> = sealed
+            .iter()
+            .map(|pack| PackLength { number: pack.number, epoch, bytes: pack.pack_bytes })
+            .collect();
         let head = self.log.seal(&packs)?;
         Ok(Closed { head, requests: self.requests.len() as u64 })
     }

@@ -81,3 +81,12 @@ fn several_frames_and_a_skippable_one_are_one_artifact() {
         assert_eq!(unpacker.unpack(&stored, 2000), Ok(raw.clone()));
     }
 }
+
+#[test]
+fn a_frame_that_asks_for_a_large_window_is_refused() {
+    let unpacker = Unpacker::new();
+    // Magic, no content size, window of 2^(10 + n) bytes, one last raw block of one byte.
+    let frame = |log: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3, 9, 0, 0, b'x'];
+    assert_eq!(unpacker.unpack(&frame(24), 1), Ok(b"x".to_vec()));
+    assert_eq!(unpacker.unpack(&frame(25), 1), Err(DamageReason::Compression));
+}
