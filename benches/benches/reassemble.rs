@@ -17,7 +17,8 @@ fn reassemble(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("reassemble");
     group.throughput(Throughput::Bytes(workload.request_bytes));
     group.bench_function("sha256 alone", |bencher| {
-        bencher.iter(|| bodies.iter().map(|body| Sha256::digest(body)[0]).fold(0, u8::wrapping_add));
+        bencher
+            .iter(|| bodies.iter().map(|body| Sha256::digest(body)[0]).fold(0, u8::wrapping_add));
     });
     group.bench_function("with digest", |bencher| {
         bencher.iter(|| {

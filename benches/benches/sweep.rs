@@ -10,9 +10,7 @@ fn sweep(criterion: &mut Criterion) {
     let workloads: Vec<Workload> = cases.into_iter().map(Workload::new).collect();
     let recordings: Vec<Recording> = workloads
         .iter()
-        .map(|workload| {
-            Recording::open(workload.recording.path()).expect("it was opened before")
-        })
+        .map(|workload| Recording::open(workload.recording.path()).expect("it was opened before"))
         .collect();
     let policies = presets::all().expect("presets are valid");
     let requests: u64 = workloads.iter().map(|workload| workload.requests).sum();

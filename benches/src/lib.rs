@@ -34,12 +34,7 @@ impl Workload {
             .expect("fixtures are valid HAR files");
         let recording =
             Recording::open(&report.recording).expect("what was imported can be opened");
-        Self {
-            recording,
-            request_bytes: report.request_bytes,
-            requests: report.requests,
-            folder,
-        }
+        Self { recording, request_bytes: report.request_bytes, requests: report.requests, folder }
     }
 
     /// A folder for further files.

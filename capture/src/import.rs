@@ -3,6 +3,7 @@
 //! Every entry becomes a request with its answer or an `imported_record` with its bytes; nothing
 //! is dropped. A file that is cut keeps what came before the cut.
 
+mod credentials;
 mod digest;
 mod entry;
 mod report;
@@ -18,7 +19,7 @@ use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
 
 pub use report::{ImportReport, Note, NoteKind};
 
-use crate::har::{HarError, HarReader, Limits, RawEntry, sniff};
+use crate::har::{HarError, HarReader, Limits, sniff};
 use digest::DigestReader;
 use entry::Importer;
 
@@ -120,49 +121,55 @@ pub fn import_har(
     }
     let har = |source, kept| ImportError::Har { path: path.to_path_buf(), source, kept };
     let mut reader = open(path, &redactor)?;
-    let first = match reader.next_entry() {
-        Ok(first) => first.map(owned),
-        Err(error) if error.is_final() => return Err(har(error, None)),
-        Err(_skipped) => None,
-    };
-    let mut import = begin(&recording, &name, options)
-        .map_err(|source| ImportError::Record { recording: recording.clone(), source })?;
+    // The folder is made when the file has turned out to be a HAR, and not before.
+    let mut import = None;
     let failed = |source| ImportError::Record { recording: recording.clone(), source };
-    if let Some(entry) = first {
-        import.entry(entry.index, entry.offset, &entry.bytes).map_err(failed)?;
-    }
-    let mut trouble = None;
-    loop {
-        match reader.next_entry() {
+    let stop = loop {
+        let next = reader.next_entry();
+        let import = match (&mut import, &next) {
+            (Some(import), _) => import,
+            (None, Err(error)) if error.is_final() => {
+                return Err(har(next.err().unwrap_or(HarError::Stopped { offset: 0 }), None));
+            }
+            (none, _) => none.insert(begin(&recording, &name, options).map_err(failed)?),
+        };
+        match next {
             Ok(Some(raw)) => {
                 (options.progress)(raw.index, raw.offset);
-                import.entry(raw.index, raw.offset, raw.bytes).map_err(failed)?;
+                if let Err(error) = import.entry(raw.index, raw.offset, raw.bytes) {
+                    break Stop::Record(error);
+                }
             }
-            Ok(None) => break,
-            Err(error) if error.is_final() => {
-                trouble = Some(error);
-                break;
-            }
+            Ok(None) => break Stop::End,
+            Err(error) if error.is_final() => break Stop::Source(error),
             Err(error) => import.skipped(&error),
         }
-    }
-    let source_digest = trouble.is_none().then(|| digest(reader)).transpose();
-    let source_digest = source_digest.map_err(|source| har(source, None))?;
-    let report = import.close(source_digest, &recording).map_err(failed)?;
-    match trouble {
-        Some(error) => Err(har(error, Some(Box::new(report)))),
-        None => Ok(report),
+    };
+    let Some(import) = import else { return Err(har(HarError::Stopped { offset: 0 }, None)) };
+    let source_digest = match stop {
+        Stop::End => digest(reader),
+        Stop::Source(error) => Err(error),
+        Stop::Record(error) => {
+            // What was recorded before is written out as far as that is still possible; the
+            // first failure is the one to tell.
+            let _unfinished = import.close(None, &recording);
+            return Err(failed(error));
+        }
+    };
+    match source_digest {
+        Ok(digest) => import.close(Some(digest), &recording).map_err(failed),
+        Err(error) => {
+            let report = import.close(None, &recording).map_err(failed)?;
+            Err(har(error, Some(Box::new(report))))
+        }
     }
 }
 
-struct OwnedEntry {
-    index: u64,
-    offset: u64,
-    bytes: Vec<u8>,
-}
-
-fn owned(raw: RawEntry<'_>) -> OwnedEntry {
-    OwnedEntry { index: raw.index, offset: raw.offset, bytes: raw.bytes.to_vec() }
+/// Why no more entries were taken.
+enum Stop {
+    End,
+    Source(HarError),
+    Record(RecordError),
 }
 
 type Source<'r> = HarReader<DigestReader<'r, Box<dyn std::io::Read>>>;

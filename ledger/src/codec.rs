@@ -10,10 +10,19 @@ use bincode::{Decode, Encode};
 /// Largest event body, in bytes; bigger content is an artifact.
 pub const EVENT_BODY_BYTES_MAX: usize = 16 << 20;
 
-type Legacy = Configuration<LittleEndian, Fixint, Limit<EVENT_BODY_BYTES_MAX>>;
+/// How many bytes a value takes in memory for each byte of its encoding, at most: a known part
+/// in a list is 8 bytes stored and 136 in memory. The codec's limit counts memory.
+pub const MEMORY_PER_BODY_BYTE_MAX: usize = 32;
 
-fn legacy() -> Legacy {
-    bincode::config::legacy().with_limit::<EVENT_BODY_BYTES_MAX>()
+/// Bodies up to this size are decoded with no more than [`EVENT_BODY_BYTES_MAX`] of memory.
+const SMALL_BODY_BYTES_MAX: usize = EVENT_BODY_BYTES_MAX / MEMORY_PER_BODY_BYTE_MAX;
+/// Most memory that the length fields of one body can ask for, in bytes.
+const MEMORY_BYTES_MAX: usize = EVENT_BODY_BYTES_MAX * MEMORY_PER_BODY_BYTE_MAX;
+
+type Legacy<const LIMIT: usize> = Configuration<LittleEndian, Fixint, Limit<LIMIT>>;
+
+fn legacy<const LIMIT: usize>() -> Legacy<LIMIT> {
+    bincode::config::legacy().with_limit::<LIMIT>()
 }
 
 /// Why a body could not be decoded. Carries no content.
@@ -42,8 +51,8 @@ pub enum CodecError {
 /// # Errors
 /// The value is larger than [`EVENT_BODY_BYTES_MAX`].
 pub fn encode<T: Encode>(value: &T) -> Result<Vec<u8>, CodecError> {
-    let bytes =
-        bincode::encode_to_vec(value, legacy()).map_err(|_limit| CodecError::TooLarge)?;
+    let bytes = bincode::encode_to_vec(value, legacy::<EVENT_BODY_BYTES_MAX>())
+        .map_err(|_limit| CodecError::TooLarge)?;
     if bytes.len() > EVENT_BODY_BYTES_MAX {
         return Err(CodecError::TooLarge);
     }
@@ -55,8 +64,16 @@ pub fn encode<T: Encode>(value: &T) -> Result<Vec<u8>, CodecError> {
 /// # Errors
 /// The bytes are not such a value, or do not end with it.
 pub fn decode<T: Decode<()>>(bytes: &[u8]) -> Result<T, CodecError> {
-    let (value, used) = bincode::decode_from_slice(bytes, legacy())
-        .map_err(|error| CodecError::Invalid { reason: describe(&error) })?;
+    if bytes.len() > EVENT_BODY_BYTES_MAX {
+        return Err(CodecError::TooLarge);
+    }
+    let decoded = if bytes.len() > SMALL_BODY_BYTES_MAX {
+        bincode::decode_from_slice(bytes, legacy::<MEMORY_BYTES_MAX>())
+    } else {
+        bincode::decode_from_slice(bytes, legacy::<EVENT_BODY_BYTES_MAX>())
+    };
+    let (value, used) =
+        decoded.map_err(|error| CodecError::Invalid { reason: describe(&error) })?;
     if used != bytes.len() {
         return Err(CodecError::Trailing { bytes: bytes.len() - used });
     }

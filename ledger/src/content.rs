@@ -69,6 +69,21 @@ impl Content {
         (bytes.len() <= INLINE_BYTES_MAX).then(|| Self(Place::Inline(bytes.to_vec())))
     }
 
+    /// Puts redacted bytes where they belong: inside the event when short, else into the store.
+    ///
+    /// # Errors
+    /// The store refuses.
+    #[cfg(feature = "fs")]
+    pub fn put(
+        store: &mut artifacts::Store,
+        redacted: &artifacts::redact::Redacted<'_>,
+    ) -> Result<Self, artifacts::PutError> {
+        match Self::inline(redacted) {
+            Some(content) => Ok(content),
+            None => store.put(redacted).map(Self::stored),
+        }
+    }
+
     /// Length in bytes.
     pub fn len(&self) -> u64 {
         match &self.0 {

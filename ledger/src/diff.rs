@@ -45,20 +45,20 @@ fn aligned<T: Copy + Ord + core::hash::Hash>(
     old: &[T],
     new: &[T],
 ) {
+    // Lengths only: an operation that was moved past another one keeps the position it had.
+    let (mut old_at, mut new_at) = (0, 0);
     for op in capture_diff_slices(Algorithm::Myers, old, new) {
+        let (removed, inserted) = (op.old_range().len(), op.new_range().len());
         if !matches!(op, DiffOp::Equal { .. }) {
-            let inserted = new.get(op.new_range()).unwrap_or_default();
-            push(out, base + op.old_range().start, op.old_range().len(), inserted);
+            let insert = new.get(new_at..new_at + inserted).unwrap_or_default();
+            push(out, base + old_at, removed, insert);
         }
+        old_at += removed;
+        new_at += inserted;
     }
 }
 
-fn by_position<T: Copy + PartialEq>(
-    out: &mut Vec<Splice<T>>,
-    base: usize,
-    old: &[T],
-    new: &[T],
-) {
+fn by_position<T: Copy + PartialEq>(out: &mut Vec<Splice<T>>, base: usize, old: &[T], new: &[T]) {
     let both = old.len().min(new.len());
     let mut at = 0;
     while at < both {

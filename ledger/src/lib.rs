@@ -25,3 +25,8 @@ pub mod recorder;
 pub mod render;
 pub mod segment;
 pub mod wire;
+
+/// The code blocks of the format reference compile and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/reference/format.md")]
+mod format_doc {}

@@ -96,9 +96,8 @@ pub fn part(
             Token::Slot(slot) => {
                 if let Some(hole) = part.holes.get(slot) {
                     let bytes = history.text(hole).read(source)?;
-                    let text = std::str::from_utf8(&bytes).map_err(|_invalid| {
-                        RenderError::NotText { part: number.number(), slot }
-                    })?;
+                    let text = std::str::from_utf8(&bytes)
+                        .map_err(|_invalid| RenderError::NotText { part: number.number(), slot })?;
                     hole.escape.escape_into(text, out);
                 }
             }

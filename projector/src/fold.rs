@@ -56,12 +56,15 @@ pub enum ProjectError {
     },
 }
 
+/// A result by its place in the list: part, how many equal parts stand before it, and group.
+type Listed = (PartNo, u32, u16);
+
 /// A conversation as far as it was folded.
 #[derive(Clone, Debug, Default)]
 struct State {
     items: Vec<PartNo>,
-    /// Results that stay cleared, per step: part and group.
-    sticky: BTreeMap<usize, BTreeSet<(PartNo, u16)>>,
+    /// Results that stay cleared, per step.
+    sticky: BTreeMap<usize, BTreeSet<Listed>>,
     edited: bool,
     last: Option<RequestId>,
 }
@@ -231,6 +234,18 @@ impl State {
     }
 }
 
+/// For each place of a list, how many places before it hold the same part.
+fn equal_before(items: &[PartNo]) -> Vec<u32> {
+    let mut counts = BTreeMap::new();
+    let before = items.iter().map(|part| {
+        let count: &mut u32 = counts.entry(*part).or_default();
+        let before = *count;
+        *count = before.saturating_add(1);
+        before
+    });
+    before.collect()
+}
+
 fn fidelity(policy: &Policy, request: &Request, state: &State, decision: &Decision) -> Fidelity {
     if policy.is_recorded() {
         return Fidelity::Exact;
@@ -295,13 +310,15 @@ impl Run<'_, '_> {
         let metric = match step.trigger.metric() {
             None => 0,
             Some(Metric::EstTokens) => self.policy.estimator.tokens(self.account.body_bytes),
-            Some(Metric::ToolResults) => self.results(index)?,
+            Some(Metric::ToolResults) => self.results()?,
         };
         let keep = clear::keep_newest(step, metric);
         let sticky = self.state.sticky.get(&index);
         if keep.is_none() && sticky.is_none_or(BTreeSet::is_empty) {
             return Ok(());
         }
+        // A list may hold a message twice; that the older one is cleared says nothing of the newer.
+        let equal = if step.sticky { equal_before(&self.state.items) } else { Vec::new() };
         let mut cleared = Vec::new();
         let mut newest = 0;
         for position in (0..self.state.items.len()).rev() {
@@ -309,35 +326,36 @@ impl Run<'_, '_> {
             if self.is_dropped(position) {
                 continue;
             }
+            let equal = equal.get(position).copied().unwrap_or_default();
             for result in self.facts.get(part)?.results.iter().rev() {
-                if !result.is_for(index) {
-                    continue;
-                }
+                // A result that the step is not for takes a place among the newest nonetheless.
                 newest += 1;
+                let listed = (part, equal, result.group);
                 let beyond = keep.is_some_and(|keep| newest > keep);
-                let stays = sticky.is_some_and(|set| set.contains(&(part, result.group)));
-                if beyond || stays {
-                    cleared.push((position, part, result.group));
+                let stays = sticky.is_some_and(|set| set.contains(&listed));
+                if result.is_for(index) && (beyond || stays) {
+                    cleared.push((position, listed));
                 }
             }
         }
-        for (position, part, group) in cleared {
+        for (position, listed) in cleared {
             if step.sticky {
-                self.state.sticky.entry(index).or_default().insert((part, group));
+                self.state.sticky.entry(index).or_default().insert(listed);
             }
+            let (part, _, group) = listed;
             self.clear(index, position, part, group)?;
         }
         Ok(())
     }
 
-    fn results(&mut self, step: usize) -> Result<u64, ProjectError> {
+    /// Results in the messages that are left.
+    fn results(&mut self) -> Result<u64, ProjectError> {
         let mut count = 0;
         for (position, part) in self.state.items.iter().enumerate() {
             if self.is_dropped(position) {
                 continue;
             }
-            let results = &self.facts.get(*part)?.results;
-            count += results.iter().filter(|result| result.is_for(step)).count() as u64;
+            count += self.facts.get(*part)?.results.len() as u64;
         }
         Ok(count)
     }

@@ -7,6 +7,8 @@ use ledger::event::Overlay;
 use ledger::history::{BodyLists, History, ListWalker};
 use ledger::id::{PartNo, RequestId};
 use ledger::render::{self, RenderError};
+use ledger::wire::PartKind;
+use sha2::{Digest as _, Sha256};
 
 /// Bytes of written-out parts that are kept for the next request.
 const KEPT_BYTES_MAX: u64 = 256 << 20;
@@ -32,6 +34,7 @@ pub struct Assembler<'h> {
     source: &'h dyn Source,
     lists: ListWalker<'h>,
     written: Vec<Option<Arc<[u8]>>>,
+    digests: Vec<Option<[u8; 32]>>,
     kept_bytes: u64,
 }
 
@@ -47,8 +50,15 @@ pub type Chunk<'a> = (Option<PartNo>, &'a [u8]);
 impl<'h> Assembler<'h> {
     /// Starts with nothing written out.
     pub fn new(history: &'h History, source: &'h dyn Source) -> Self {
-        let written = vec![None; history.parts().len()];
-        Self { history, source, lists: ListWalker::new(history), written, kept_bytes: 0 }
+        let count = history.parts().len();
+        Self {
+            history,
+            source,
+            lists: ListWalker::new(history),
+            written: vec![None; count],
+            digests: vec![None; count],
+            kept_bytes: 0,
+        }
     }
 
     /// Calls `chunk` for each stretch of the body of `request`, in order.
@@ -97,6 +107,42 @@ impl<'h> Assembler<'h> {
         let mut body = Vec::new();
         self.chunks(request, |(_part, bytes)| body.extend_from_slice(bytes))?;
         Ok(body)
+    }
+
+    /// Digests of the system, tools, options and message parts, from their bytes: SHA-256 over
+    /// the SHA-256 of each part, in the order of the body.
+    ///
+    /// # Errors
+    /// A part cannot be written out.
+    pub fn components(&mut self, request: RequestId) -> Result<[[u8; 32]; 4], AssembleError> {
+        let bad = AssembleError::List { ordinal: request.ordinal() };
+        let BodyLists { head, items, tail } =
+            self.lists.lists(request).map_err(|_base| bad)?.clone();
+        let mut hashes = [(); 4].map(|()| Sha256::new());
+        let [system, tools, options, messages] = &mut hashes;
+        for part in head.into_iter().chain(items).chain(tail) {
+            let hash = match self.history.skeleton(self.history.part(part)).kind {
+                PartKind::System => &mut *system,
+                PartKind::Tools => &mut *tools,
+                PartKind::Options => &mut *options,
+                PartKind::Item | PartKind::Verbatim => &mut *messages,
+                PartKind::Glue => continue,
+            };
+            hash.update(self.digest(part)?);
+        }
+        Ok(hashes.map(|hash| hash.finalize().into()))
+    }
+
+    /// SHA-256 of the bytes of a part, worked out once.
+    fn digest(&mut self, part: PartNo) -> Result<[u8; 32], AssembleError> {
+        if let Some(Some(digest)) = self.digests.get(part.index()) {
+            return Ok(*digest);
+        }
+        let digest = Sha256::digest(self.part(part)?).into();
+        if let Some(slot) = self.digests.get_mut(part.index()) {
+            *slot = Some(digest);
+        }
+        Ok(digest)
     }
 
     /// The bytes of a part without marks.

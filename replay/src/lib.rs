@@ -9,13 +9,17 @@
 //! error means that nobody could look. Threads exist in [`mod@sweep`] only.
 
 pub mod assemble;
+pub mod assert;
 pub mod cache;
 pub mod diff;
+pub mod fingerprint;
 pub mod recording;
+pub mod selftest;
 pub mod stats;
 pub mod sweep;
 pub mod verify;
 
+pub use ledger::event::Rung;
 pub use recording::{LoadError, Recording, find_recordings};
 pub use sweep::{Row, sweep};
 pub use verify::{Check, Divergence, Level, RecordingReport, RequestVerdict, verify};

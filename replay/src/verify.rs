@@ -1,15 +1,18 @@
 //! Verifies a recording: do its parts give the bodies, and does the fold give the same bodies?
 //!
-//! *Reassembly* proves that nothing was lost: parts -> bytes == recorded digest. *Re-projection*
-//! proves that the projector explains what the client did: the events before a send, folded
+//! *Hash* recomputes the digests of system, tools, options and messages and names the component
+//! that drifted. *Reassembly* proves that nothing was lost: parts -> bytes == recorded digest.
+//! *Re-projection* proves that the projector explains what the client did: the events before a send, folded
 //! under the policy in force, give the same bytes. Both read everything; the store and the log
 //! are checked to the last byte on the way.
 
 mod check;
+mod coverage;
 mod linked;
 
 use std::path::PathBuf;
 
+pub use coverage::{Coverage, Unexplained};
 pub use linked::{Linking, UnlinkedCount};
 
 use crate::recording::Recording;
@@ -18,11 +21,13 @@ use ledger::event::Rung;
 /// What is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// Component digests only.
+    Hash,
     /// Reassembly only.
     Reassembly,
     /// Re-projection only.
     Projection,
-    /// Both.
+    /// All of them.
     All,
 }
 
@@ -73,6 +78,10 @@ pub struct RequestVerdict {
     pub ordinal: u64,
     /// What can be claimed of it.
     pub rung: Rung,
+    /// Component digests.
+    pub hash: Check,
+    /// The first component whose digest is not the recorded one.
+    pub drifted: Option<&'static str>,
     /// Parts -> bytes.
     pub reassembly: Check,
     /// Fold -> bytes.
@@ -84,19 +93,16 @@ pub struct RequestVerdict {
 }
 
 impl RequestVerdict {
-    /// The worse of the two checks.
+    /// The worst of the checks.
     pub fn worst(&self) -> Check {
-        let rank = |check| match check {
+        let rank = |check: &Check| match check {
             Check::Diverged => 3,
             Check::Unverifiable => 2,
             Check::Identical => 1,
             Check::NotApplicable => 0,
         };
-        if rank(self.projection) > rank(self.reassembly) {
-            self.projection
-        } else {
-            self.reassembly
-        }
+        let checks = [self.reassembly, self.projection, self.hash];
+        checks.into_iter().max_by_key(rank).unwrap_or(Check::NotApplicable)
     }
 }
 
@@ -117,6 +123,8 @@ pub struct RecordingReport {
     pub requests: Vec<RequestVerdict>,
     /// What caused the parts.
     pub linking: Linking,
+    /// How much of what the provider counted was captured.
+    pub coverage: Coverage,
     /// Damage of the store, with the place of each.
     pub damage: Vec<String>,
     /// Things that are worth knowing and no fault.
@@ -179,6 +187,7 @@ pub fn verify(recording: &Recording, level: Level, progress: &mut dyn FnMut()) -
         tail,
         requests,
         linking: Linking::of(history),
+        coverage: Coverage::of(history),
         damage,
         notices,
     }

@@ -1,3 +1,5 @@
+//! Goal: headers encode to the bytes that the format says, and decode only from them.
+
 use super::*;
 
 const IDENT: PackIdent =

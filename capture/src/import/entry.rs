@@ -4,6 +4,7 @@ use ledger::event::Rung;
 use ledger::recorder::{Capture, Prepared, RecordError, Recorder, Reply, Sent, SessionSpec};
 use ledger::wire::Dialect;
 
+use super::credentials;
 use super::report::{ImportReport, NoteKind};
 use crate::har::{Body, Coding, Decoding, Entry, HarError, Header, Payload, parse_entry};
 use crate::lane::{Lane, Lanes};
@@ -44,7 +45,7 @@ impl Importer {
     ) -> Result<(), RecordError> {
         self.report.entries += 1;
         let Ok(entry) = parse_entry(raw, index, offset) else {
-            return self.record(index, offset, raw, &[], NoteKind::Unparsed);
+            return self.record(index, offset, raw, NoteKind::Unparsed);
         };
         if let Some(at) = entry.started_unix_ns {
             self.recorder.set_time(at);
@@ -60,7 +61,7 @@ impl Importer {
             (_, Some(_)) if entry.request.method == "POST" => NoteKind::NoBody,
             _ => NoteKind::SideExchange,
         };
-        self.record(index, offset, raw, &sent, kind)
+        self.record(index, offset, raw, kind)
     }
 
     /// Keeps an entry as it stands, redacted.
@@ -69,26 +70,13 @@ impl Importer {
         index: u64,
         offset: u64,
         raw: &[u8],
-        headers: &[(String, Vec<u8>)],
         kind: NoteKind,
     ) -> Result<(), RecordError> {
         self.report.records += 1;
         self.report.note(kind, index);
-        let text = self.without_credentials(raw, headers);
+        let text = credentials::redact(&self.recorder, raw);
         let redacted = self.recorder.redact_json(&text);
         self.recorder.imported_record(index, offset, kind.words(), &redacted)
-    }
-
-    /// Replaces the values of credential headers wherever they stand in the entry.
-    fn without_credentials(&self, raw: &[u8], headers: &[(String, Vec<u8>)]) -> Vec<u8> {
-        let mut text = raw.to_vec();
-        for (name, value) in headers {
-            let redacted = self.recorder.redactor().redact_header(name, value);
-            if redacted.is_changed() && !value.is_empty() {
-                text = replace(&text, value, redacted.as_bytes());
-            }
-        }
-        text
     }
 
     fn request(
@@ -194,7 +182,7 @@ fn fields(headers: &[Header]) -> Fields {
 
 /// The dialect of a request, by its endpoint, else by the shape of its body.
 fn dialect(entry: &Entry<'_>, headers: &Fields) -> Option<Dialect> {
-    if entry.request.method != "POST" {
+    if entry.request.method != "POST" || Dialect::asks_no_model(&entry.request.url) {
         return None;
     }
     Dialect::of_path(&entry.request.url).or_else(|| {
@@ -215,16 +203,4 @@ fn coding(body: &Payload) -> Option<&'static str> {
         [Coding::Deflate] => "deflate",
         _ => "several",
     })
-}
-
-fn replace(text: &[u8], value: &[u8], by: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    for hit in memchr::memmem::find_iter(text, value) {
-        out.extend_from_slice(text.get(at..hit).unwrap_or_default());
-        out.extend_from_slice(by);
-        at = hit + value.len();
-    }
-    out.extend_from_slice(text.get(at..).unwrap_or_default());
-    out
 }

@@ -2,7 +2,7 @@
 
 use super::{LogReader, ReadError};
 use crate::event::Event;
-use crate::frame::Seq;
+use crate::frame::{KIND_SKIPPABLE_BIT, Seq};
 use crate::history::{Builder, History, HistoryError};
 
 /// Why a log could not be read into a history.
@@ -28,10 +28,14 @@ pub enum LoadError {
 /// The log is damaged, or its events do not fit together: with the place of the first trouble.
 pub fn history(reader: &mut LogReader) -> Result<History, LoadError> {
     let mut builder = Builder::new();
-    let mut frames = reader.frames();
-    while let Some(frame) = frames.next() {
+    for frame in reader.frames() {
         let frame = frame?;
         if frame.is_seal() {
+            continue;
+        }
+        let unknown = crate::event::Kind::from_tag(frame.kind()).is_none();
+        if unknown && frame.kind() & KIND_SKIPPABLE_BIT != 0 {
+            // A newer writer marked this kind as one that a reader may do without.
             continue;
         }
         let Seq(seq) = frame.seq();
@@ -45,7 +49,5 @@ pub fn history(reader: &mut LogReader) -> Result<History, LoadError> {
             .and_then(|event| builder.push(seq, event))
             .map_err(|source| LoadError::History { place: place(), source })?;
     }
-    builder
-        .finish()
-        .map_err(|source| LoadError::History { place: "log".to_owned(), source })
+    builder.finish().map_err(|source| LoadError::History { place: "log".to_owned(), source })
 }

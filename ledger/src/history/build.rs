@@ -4,8 +4,7 @@ use super::error::HistoryError;
 use super::{BodySplices, Call, Change, End, History, Part, Request, Session, SkeletonInfo};
 use crate::event::{
     Added, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, HoleValue, PartDef, PartUse,
-    RequestCaptured, SessionOpened, Skeleton, SkeletonUse, Splice, ToolCalled,
-    ToolReturned,
+    RequestCaptured, SessionOpened, Skeleton, SkeletonUse, Splice, ToolCalled, ToolReturned,
 };
 use crate::id::{PartNo, RequestId, SessionId, SkeletonNo};
 use crate::wire::outline::ITEMS_MAX;
@@ -19,6 +18,8 @@ pub struct Builder {
     pending: Vec<Vec<Change>>,
     /// Lengths of each conversation's message list, to check changes against.
     lengths: Vec<u64>,
+    /// Lengths of each request's lists (head, messages, tail), to check splices against.
+    body_lengths: Vec<[u64; 3]>,
 }
 
 type Checked<T> = Result<T, HistoryError>;
@@ -53,6 +54,9 @@ impl Builder {
             return Ok(());
         }
         let history = self.history.as_mut().ok_or(HistoryError::NoRun { seq })?;
+        if history.closed.is_some() {
+            return Err(HistoryError::Misfit { seq, what: "event after run_closed" });
+        }
         history.events += 1;
         match event {
             Event::RunOpened(_) => Err(HistoryError::NoRun { seq }),
@@ -227,6 +231,8 @@ impl Builder {
         for part in items.iter().flat_map(|splice| &splice.insert) {
             known(seq, "part", part.index(), history.parts.len())?;
         }
+        let splices = BodySplices { head, items, tail };
+        self.body_lengths(seq, &captured, &splices)?;
         let session = captured.session;
         let id = captured.request;
         let changes = self
@@ -245,7 +251,7 @@ impl Builder {
         history.requests.push(Request {
             captured,
             dialect,
-            splices: BodySplices { head, items, tail },
+            splices,
             changes,
             previous,
             dispatched: None,
@@ -255,11 +261,31 @@ impl Builder {
         Ok(())
     }
 
-    fn uses(
+    /// Notes the lengths of a request's lists after checking that its changes and marks fit.
+    fn body_lengths(
         &mut self,
         seq: u64,
-        splices: Vec<Splice<PartUse>>,
-    ) -> Checked<Vec<Splice<PartNo>>> {
+        captured: &RequestCaptured,
+        splices: &BodySplices,
+    ) -> Checked<()> {
+        let base = captured.base.and_then(|base| self.body_lengths.get(base.index()));
+        let [head, items, tail] = base.copied().unwrap_or_default();
+        let head = spliced(seq, head, &splices.head)?;
+        let items = spliced(seq, items, &splices.items)?;
+        let tail = spliced(seq, tail, &splices.tail)?;
+        if head.max(items).max(tail) > ITEMS_MAX as u64 {
+            return Err(HistoryError::TooMany { seq, what: "parts", max: ITEMS_MAX as u64 });
+        }
+        let marks = &captured.overlays;
+        let inside = marks.last().is_none_or(|mark| u64::from(mark.item) < items);
+        if !inside || !marks.is_sorted_by_key(|mark| (mark.item, mark.offset)) {
+            return Err(HistoryError::Misfit { seq, what: "mark on a message" });
+        }
+        self.body_lengths.push([head, items, tail]);
+        Ok(())
+    }
+
+    fn uses(&mut self, seq: u64, splices: Vec<Splice<PartUse>>) -> Checked<Vec<Splice<PartNo>>> {
         let mut out = Vec::with_capacity(splices.len());
         for Splice { at, remove, insert } in splices {
             let mut parts = Vec::with_capacity(insert.len());
@@ -281,6 +307,9 @@ impl Builder {
 
     fn dispatched(&mut self, seq: u64, dispatched: Dispatched) -> Checked<()> {
         let request = self.request(seq, dispatched.request)?;
+        if request.dispatched.is_some() {
+            return Err(HistoryError::Misfit { seq, what: "second dispatch" });
+        }
         request.dispatched = Some(dispatched);
         Ok(())
     }
@@ -302,7 +331,9 @@ impl Builder {
             let number = u64::from(request.number());
             return Err(HistoryError::Dangling { seq, what: "answer of request", number });
         }
-        history.call_of.insert((request, item), call);
+        if history.call_of.insert((request, item), call).is_some() {
+            return Err(HistoryError::Misfit { seq, what: "second call of an item" });
+        }
         history.calls.push(Call { request, item, output: None, dropped: Dropped::Unknown });
         Ok(())
     }
@@ -310,10 +341,11 @@ impl Builder {
     fn tool_returned(&mut self, seq: u64, returned: ToolReturned) -> Checked<()> {
         let history = self.history(seq)?;
         let number = u64::from(returned.call.number());
-        let call = history
-            .calls
-            .get_mut(returned.call.index())
-            .ok_or(HistoryError::Dangling { seq, what: "call", number })?;
+        let call = history.calls.get_mut(returned.call.index()).ok_or(HistoryError::Dangling {
+            seq,
+            what: "call",
+            number,
+        })?;
         if call.output.is_some() {
             return Err(HistoryError::Misfit { seq, what: "second return of a call" });
         }

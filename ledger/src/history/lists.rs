@@ -46,25 +46,23 @@ impl<'h> ListWalker<'h> {
         let unknown = Base { request };
         let info = self.history.request(request).ok_or(unknown)?;
         let session = info.session();
-        let mut chain = vec![info];
         let held = self.lists.get(&session).map(|(at, _)| *at);
-        let mut start = None;
-        while let Some(base) = chain.last().and_then(|info| info.captured.base) {
-            if held == Some(base) {
-                start = held;
-                break;
-            }
-            chain.push(self.history.request(base).ok_or(unknown)?);
-        }
         if held != Some(request) {
-            let entry = self.lists.entry(session).or_insert((request, BodyLists::default()));
-            if start.is_none() {
-                entry.1 = BodyLists::default();
+            let mut chain = vec![info];
+            while let Some(base) = chain.last().and_then(|info| info.captured.base) {
+                if held == Some(base) {
+                    break;
+                }
+                chain.push(self.history.request(base).ok_or(unknown)?);
             }
+            // Held again only when every change fits: half of them would be other lists. A chain
+            // that does not meet the held request ends at one without base, which starts anew.
+            let (_, mut lists) =
+                self.lists.remove(&session).unwrap_or((request, BodyLists::default()));
             for info in chain.iter().rev() {
-                entry.1.step(info)?;
+                lists.step(info)?;
             }
-            entry.0 = request;
+            self.lists.insert(session, (request, lists));
         }
         self.lists.get(&session).map(|(_, lists)| lists).ok_or(unknown)
     }

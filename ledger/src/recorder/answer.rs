@@ -1,18 +1,25 @@
 //! Records an answer: its bytes, what it says, and the calls that it asks for.
 
+use artifacts::redact::Redacted;
+
 use super::headers::Direction;
 use super::link::{ItemFacts, ItemRef};
-use super::parts::{RawKey, put};
+use super::parts::RawKey;
 use super::{RecordError, Recorder};
-use crate::content::Content;
+use crate::content::{Content, INLINE_BYTES_MAX};
 use crate::event::{self, Answered, Event, ItemKind, ToolCalled};
 use crate::id::RequestId;
-use crate::wire::answer::{self as wire_answer, AnswerItem, End};
 use crate::wire::Dialect;
+use crate::wire::answer::{self as wire_answer, AnswerItem, End};
+use crate::wire::template::string_members;
 
 /// Items of one answer that are recorded; a real one has a dozen. What goes beyond is still in
 /// the answer's bytes.
 const ITEMS_MAX: usize = u16::MAX as usize;
+/// What the items of one answer may add up to, as they are told in one event.
+const ITEMS_BYTES_MAX: usize = 2 << 20;
+/// What an item adds beside its texts.
+const ITEM_BYTES: usize = 64;
 
 /// What came back for a request.
 #[derive(Clone, Debug)]
@@ -45,11 +52,11 @@ impl Recorder {
         let session = self.session_of(request)?;
         let ok = (200..300).contains(&reply.status);
         let body = reply.body.unwrap_or_default();
-        let mut answer = wire_answer::reduce(dialect, reply.mime, body);
-        answer.items.truncate(ITEMS_MAX);
+        let answer = wire_answer::reduce(dialect, reply.mime, body);
         let cut = reply.cut || answer.end == End::Cut;
         let (items, facts, clean) = self.answer_items(&answer.items)?;
-        let (body, body_withheld) = self.answer_body(reply.body, clean)?;
+        let left_out = u32::try_from(answer.items.len() - items.len()).unwrap_or(u32::MAX);
+        let (body, body_withheld) = self.answer_body(dialect, reply, &answer.items, clean)?;
         let told = Answered {
             request,
             status: reply.status,
@@ -61,7 +68,7 @@ impl Recorder {
             usage: answer.usage.map(usage),
             stop: self.optional(answer.stop.as_deref())?,
             answer_id: self.optional(answer.provider_id.as_deref())?,
-            unparsed_events: answer.unparsed_events,
+            unparsed_events: answer.unparsed_events.saturating_add(left_out),
         };
         let complete = ok && !cut && answer.end == End::Terminal;
         self.append(&if complete {
@@ -80,37 +87,37 @@ impl Recorder {
     }
 
     /// The items in our words, what links need of them, and whether all of them were clean.
-    #[expect(clippy::type_complexity, reason = "three results of one pass, used once")]
     fn answer_items(
         &mut self,
         items: &[AnswerItem],
     ) -> Result<(Vec<event::AnswerItem>, Vec<ItemFacts>, bool), RecordError> {
-        let mut told = Vec::with_capacity(items.len());
-        let mut facts = Vec::with_capacity(items.len());
+        let mut told = Vec::new();
+        let mut facts = Vec::new();
         let mut clean = true;
+        let mut told_bytes = 0;
         for item in items {
             let view = ItemView::of(item);
-            let redacted = if view.json {
-                self.redact_json(view.text)
-            } else {
-                self.redactor.redact(view.text).into_owned()
-            };
-            clean &= redacted.as_bytes() == view.text;
+            let redacted = self.redact_item(&view);
+            let name = self.redactor.redact(view.name.unwrap_or_default().as_bytes());
+            clean &= redacted.as_bytes() == view.text && !name.is_changed();
+            told_bytes += view.told_bytes();
+            if told.len() == ITEMS_MAX || told_bytes > ITEMS_BYTES_MAX {
+                continue;
+            }
             told.push(event::AnswerItem {
                 kind: view.kind,
                 complete: view.complete,
-                text: put(&mut self.store, &redacted)?,
+                text: Content::put(&mut self.store, &redacted)?,
                 item_id: self.optional(view.item_id)?,
                 call_id: self.optional(view.call_id)?,
                 name: self.optional(view.name)?,
             });
-            let name = view.name.unwrap_or_default().as_bytes();
             facts.push(ItemFacts {
                 kind: view.kind,
                 text: RawKey::of(redacted.as_bytes()),
                 item_id: view.item_id.map(|id| id.as_bytes().to_vec()),
                 call_id: view.call_id.map(|id| id.as_bytes().to_vec()),
-                name: self.redactor.redact(name).as_bytes().to_vec(),
+                name: name.as_bytes().to_vec(),
                 call: None,
             });
         }
@@ -129,8 +136,7 @@ impl Recorder {
                 continue;
             }
             let item = u16::try_from(item).expect("items were cut to ITEMS_MAX");
-            let call =
-                self.links.next_call().ok_or(RecordError::TooMany { what: "tool calls" })?;
+            let call = self.links.next_call().ok_or(RecordError::TooMany { what: "tool calls" })?;
             self.append(&Event::ToolCalled(ToolCalled { call, request, item }))?;
             let at = ItemRef { request, item };
             self.links.add_call(session, at, fact.call_id.as_deref());
@@ -143,15 +149,42 @@ impl Recorder {
     /// would still hold it, and the body is kept back.
     fn answer_body(
         &mut self,
-        body: Option<&[u8]>,
+        dialect: Dialect,
+        reply: &Reply<'_>,
+        items: &[AnswerItem],
         clean: bool,
     ) -> Result<(Option<Content>, bool), RecordError> {
-        let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok((None, false)) };
-        if !clean {
-            return Ok((None, true));
+        let body = reply.body.unwrap_or_default();
+        if body.is_empty() {
+            return Ok((None, false));
         }
         let redacted = self.redact_json(body);
-        Ok((Some(put(&mut self.store, &redacted)?), false))
+        // Where a secret stood in one piece, the redacted body says what the redacted items say.
+        let whole = clean || {
+            let again = wire_answer::reduce(dialect, reply.mime, redacted.as_bytes()).items;
+            again.len() == items.len()
+                && again.iter().zip(items).all(|(again, item)| self.is_redacted_of(again, item))
+        };
+        if !whole {
+            return Ok((None, true));
+        }
+        Ok((Some(Content::put(&mut self.store, &redacted)?), false))
+    }
+
+    fn redact_item(&self, item: &ItemView<'_>) -> Redacted<'static> {
+        if item.json {
+            self.redact_json(item.text)
+        } else {
+            self.redactor.redact(item.text).into_owned()
+        }
+    }
+
+    /// True when an item is what another one is after redaction.
+    fn is_redacted_of(&self, clean: &AnswerItem, item: &AnswerItem) -> bool {
+        let (clean, item) = (ItemView::of(clean), ItemView::of(item));
+        let name = self.redactor.redact(item.name.unwrap_or_default().as_bytes());
+        clean.text == self.redact_item(&item).as_bytes()
+            && clean.name.unwrap_or_default().as_bytes() == name.as_bytes()
     }
 
     fn optional(&mut self, text: Option<&str>) -> Result<Option<Content>, RecordError> {
@@ -172,6 +205,14 @@ struct ItemView<'a> {
 }
 
 impl<'a> ItemView<'a> {
+    /// What the item adds to an event at most; longer texts are stored apart.
+    fn told_bytes(&self) -> usize {
+        let names = [self.item_id, self.call_id, self.name];
+        let names = names.into_iter().flatten().map(str::as_bytes);
+        let texts = names.chain([self.text]).map(|text| text.len().min(INLINE_BYTES_MAX));
+        ITEM_BYTES + texts.sum::<usize>()
+    }
+
     fn of(item: &'a AnswerItem) -> Self {
         let blank = Self {
             kind: ItemKind::Text,
@@ -205,11 +246,18 @@ impl<'a> ItemView<'a> {
                 kind: ItemKind::Opaque,
                 json: true,
                 text: raw,
+                item_id: opaque_id(raw),
                 name: Some(kind),
                 ..blank
             },
         }
     }
+}
+
+/// The id of an item that is passed through, by which the client may name it later.
+fn opaque_id(raw: &[u8]) -> Option<&str> {
+    let [id] = string_members(raw, [b"\"id\""]);
+    std::str::from_utf8(id?).ok().filter(|id| !id.contains('\\'))
 }
 
 fn usage(usage: wire_answer::Usage) -> event::Usage {

@@ -5,16 +5,20 @@ use sha2::{Digest as _, Sha256};
 use super::lists::Lists;
 use super::prepare::Prepared;
 use super::{Durability, RecordError, Recorder};
-use crate::event::{
-    Event, Overlay, RequestCaptured, Rung, Splice, Splices, Transfer, Unsplit,
-};
+use crate::content::Content;
+use crate::event::{Event, Overlay, RequestCaptured, Rung, Splice, Splices, Transfer, Unsplit};
 use crate::id::{PartNo, RequestId, SessionId};
 use crate::wire::PartKind;
 use crate::wire::outline::{Outline, Piece};
+use crate::wire::overlay;
 
 /// After so many requests of a conversation the lists are told in full, so that a reader can
 /// start there.
 const FULL_LIST_EVERY: u32 = 64;
+/// What a change of a list takes in an event beside the parts that it inserts, and what each of
+/// those takes. Where the difference takes more than the full list, that is told.
+const SPLICE_BYTES: usize = 16;
+const PART_BYTES: usize = 4;
 
 /// What a caller knows of a request beside its body.
 #[derive(Clone, Debug)]
@@ -161,7 +165,11 @@ impl Recorder {
     ) -> Result<(Option<RequestId>, Splices), RecordError> {
         let session = self.session(session)?;
         session.since_full += 1;
-        let Some(base) = session.last.filter(|_| session.since_full < FULL_LIST_EVERY) else {
+        let inserted = |splice: &Splice<PartNo>| SPLICE_BYTES + PART_BYTES * splice.insert.len();
+        let difference: usize = lists.item_splices.iter().map(inserted).sum();
+        let worth_it = difference <= SPLICE_BYTES + PART_BYTES * lists.items.len();
+        let told = worth_it && session.since_full < FULL_LIST_EVERY;
+        let Some(base) = session.last.filter(|_| told) else {
             session.since_full = 0;
             let all = Splice { at: 0, remove: 0, insert: lists.items.clone() };
             let items = if lists.items.is_empty() { Vec::new() } else { vec![all] };
@@ -178,8 +186,11 @@ impl Recorder {
     fn digest(&self, prepared: &Prepared<'_>, outline: &Outline, lists: &Lists) -> BodyDigest {
         let all = || lists.head.list.iter().chain(&lists.items).chain(&lists.tail.list);
         let infos = || all().filter_map(|part| self.table.info(*part));
-        let redactions: u32 = infos().map(|info| info.redactions).fold(0, u32::saturating_add);
-        let changed = infos().any(|info| info.redacted.is_some());
+        let marks = prepared.items.iter().flat_map(|item| &item.marks);
+        let in_marks = marks.filter(|mark| self.redact_json(&mark.bytes).as_bytes() != mark.bytes);
+        let in_marks = u32::try_from(in_marks.count()).unwrap_or(u32::MAX);
+        let redactions = infos().map(|info| info.redactions).fold(in_marks, u32::saturating_add);
+        let changed = in_marks > 0 || infos().any(|info| info.redacted.is_some());
         let (body, body_bytes) = if changed {
             self.redacted_digest(prepared, outline, lists)
         } else {
@@ -214,9 +225,8 @@ impl Recorder {
             bytes += chunk.len() as u64;
             hash.update(chunk);
         };
-        let raw = |span: &core::ops::Range<usize>| {
-            prepared.body.get(span.clone()).unwrap_or_default()
-        };
+        let raw =
+            |span: &core::ops::Range<usize>| prepared.body.get(span.clone()).unwrap_or_default();
         let clean = |part: &PartNo| self.table.info(*part).and_then(|info| info.redacted.clone());
         for (piece, part) in outline.head.iter().zip(&lists.head.list) {
             feed(clean(part).as_deref().unwrap_or_else(|| raw(&piece.span)));
@@ -225,12 +235,21 @@ impl Recorder {
             if index > 0 {
                 feed(raw(&outline.separator));
             }
-            match self.table.info(*part).and_then(|info| Some((info, info.redacted.as_ref()?))) {
-                Some((info, text)) => {
-                    let marks: Vec<_> = info.clean_marks(&item.marks);
-                    feed(&crate::wire::overlay::restore(text, &marks));
+            match self.table.info(*part) {
+                Some(info) if info.redacted.is_some() || !item.marks.is_empty() => {
+                    let mut marks = info.clean_marks(&item.marks);
+                    for mark in &mut marks {
+                        mark.bytes = self.redact_json(&mark.bytes).as_bytes().to_vec();
+                    }
+                    match &info.redacted {
+                        Some(text) => feed(&overlay::restore(text, &marks)),
+                        None => {
+                            let base = overlay::strip(raw(&item.span)).base;
+                            feed(&overlay::restore(&base, &marks));
+                        }
+                    }
                 }
-                None => feed(raw(&item.span)),
+                _ => feed(raw(&item.span)),
             }
         }
         for (piece, part) in outline.tail.iter().zip(&lists.tail.list) {
@@ -250,7 +269,8 @@ impl Recorder {
                 let offset =
                     self.table.info(*part).map_or(0, |info| info.literal_offset(mark.offset));
                 let item = u32::try_from(index).expect("lists are bounded by ITEMS_MAX");
-                let bytes = self.content(&mark.bytes)?;
+                let redacted = self.redact_json(&mark.bytes);
+                let bytes = Content::put(&mut self.store, &redacted)?;
                 overlays.push(Overlay { item, offset, bytes });
             }
         }

@@ -1,9 +1,10 @@
 //! Redacts a JSON text string by string, so that an escape can neither hide a secret nor be cut
 //! in half by a placeholder.
 
+use core::ops::Range;
 use std::borrow::Cow;
 
-use artifacts::redact::Redactor;
+use artifacts::redact::{Redacted, Redactor};
 
 use crate::wire::escape::{Escape, unescape};
 
@@ -54,14 +55,18 @@ pub(crate) fn json<'a>(redactor: &Redactor, json: &'a [u8], hint: Escape) -> Cle
         let start = open + 1;
         let end = string_end(json, start);
         let raw = json.get(start..end).unwrap_or_default();
-        if let Some((replacement, redactions)) = string(redactor, raw, hint) {
+        for (inside, clean) in replacements(redactor, raw, hint) {
+            let edit = Edit {
+                raw_start: start + inside.start,
+                raw_end: start + inside.end,
+                clean_bytes: clean.len(),
+            };
             let buffer = out.get_or_insert_with(|| Vec::with_capacity(json.len()));
-            buffer.extend_from_slice(json.get(done..start).unwrap_or_default());
-            buffer.extend_from_slice(&replacement);
-            let clean_bytes = replacement.len();
-            cleaned.edits.push(Edit { raw_start: start, raw_end: end, clean_bytes });
-            cleaned.redactions += redactions;
-            done = end;
+            buffer.extend_from_slice(json.get(done..edit.raw_start).unwrap_or_default());
+            buffer.extend_from_slice(&clean);
+            done = edit.raw_end;
+            cleaned.edits.push(edit);
+            cleaned.redactions = cleaned.redactions.saturating_add(1);
         }
         at = end + 1;
     }
@@ -72,24 +77,70 @@ pub(crate) fn json<'a>(redactor: &Redactor, json: &'a [u8], hint: Escape) -> Cle
     cleaned
 }
 
-/// The redacted form of one string's inside, when redaction changes it.
-fn string(redactor: &Redactor, raw: &[u8], hint: Escape) -> Option<(Vec<u8>, u32)> {
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+/// Stretches of one string's inside that are replaced, and what stands there instead. The bytes
+/// around them stay as they were escaped.
+fn replacements(redactor: &Redactor, raw: &[u8], hint: Escape) -> Vec<(Range<usize>, Vec<u8>)> {
     let Ok(text) = unescape(raw) else {
-        let redacted = redactor.redact(raw);
-        return redacted
-            .is_changed()
-            .then(|| (redacted.as_bytes().to_vec(), count(redacted.redactions().len())));
+        return spans(&redactor.redact(raw)).collect();
     };
     let redacted = redactor.redact(text.as_bytes());
     if !redacted.is_changed() {
-        return None;
+        return Vec::new();
     }
-    let redactions = count(redacted.redactions().len());
-    let clean = String::from_utf8_lossy(redacted.as_bytes());
-    let mut escaped = Vec::with_capacity(raw.len());
-    hint.union(Escape::detect(raw)).escape_into(&clean, &mut escaped);
-    Some((escaped, redactions))
+    let escape = hint.union(Escape::detect(raw));
+    let mut place = Place { raw: 0, text: 0 };
+    spans(&redacted)
+        .map(|(inside, clean)| {
+            let start = place.go_to(inside.start, raw);
+            let end = place.go_to(inside.end, raw);
+            let mut escaped = Vec::with_capacity(clean.len());
+            escape.escape_into(&String::from_utf8_lossy(&clean), &mut escaped);
+            (start..end, escaped)
+        })
+        .collect()
+}
+
+/// What was replaced: where it stood before, and the placeholder.
+fn spans(redacted: &Redacted<'_>) -> impl Iterator<Item = (Range<usize>, Vec<u8>)> {
+    let narrow = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let (mut raw_end, mut clean_end) = (0, 0);
+    redacted.redactions().iter().map(move |redaction| {
+        let clean = narrow(redaction.offset)..narrow(redaction.offset + redaction.bytes);
+        let start = raw_end + (clean.start - clean_end);
+        (raw_end, clean_end) = (start + narrow(redaction.raw_bytes), clean.end);
+        (start..raw_end, redacted.as_bytes().get(clean).unwrap_or_default().to_vec())
+    })
+}
+
+/// The same place in an escaped string and in its text.
+struct Place {
+    raw: usize,
+    text: usize,
+}
+
+impl Place {
+    /// Goes on to an offset in the text and returns the one in the escaped string, which is known
+    /// to decode.
+    fn go_to(&mut self, text: usize, raw: &[u8]) -> usize {
+        while self.text < text && self.raw < raw.len() {
+            let (raw_bytes, text_bytes) = match raw.get(self.raw..) {
+                Some([b'\\', b'u', ..]) => {
+                    let one = raw.get(self.raw..self.raw + 6).unwrap_or_default();
+                    let pair = raw.get(self.raw..self.raw + 12).unwrap_or_default();
+                    match (unescape(one), unescape(pair)) {
+                        (Ok(one), _) => (6, one.len()),
+                        (_, Ok(pair)) => (12, pair.len()),
+                        _ => (6, 1),
+                    }
+                }
+                Some([b'\\', ..]) => (2, 1),
+                _ => (1, 1),
+            };
+            self.raw += raw_bytes;
+            self.text += text_bytes;
+        }
+        self.raw
+    }
 }
 
 fn find(json: &[u8], byte: u8, from: usize) -> Option<usize> {

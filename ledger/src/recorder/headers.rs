@@ -1,9 +1,15 @@
 //! How a request travelled: method, URL and header fields, the latter as what changed.
 
-use super::{RecordError, Recorder, parts};
+use artifacts::redact::Redacted;
+
+use super::{RecordError, Recorder};
 use crate::content::Content;
 use crate::event::{Dispatched, Event, Headers};
 use crate::id::RequestId;
+
+/// Header fields whose value is a URL or the path of one. Browsers export the pseudo field of
+/// HTTP/2 like the others.
+const URL_FIELDS: [&str; 5] = [":path", "content-location", "location", "origin", "referer"];
 
 /// How a request was sent.
 #[derive(Clone, Debug)]
@@ -33,6 +39,14 @@ pub(super) enum Direction {
 }
 
 impl Recorder {
+    /// Redacts the value of a header field; one that is a URL or a path also by its parameters.
+    pub fn redact_field<'a>(&self, name: &str, value: &'a [u8]) -> Redacted<'a> {
+        if URL_FIELDS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            return self.redactor.redact_url(value);
+        }
+        self.redactor.redact_header(name, value)
+    }
+
     /// Records that a captured request was sent.
     ///
     /// # Errors
@@ -47,7 +61,7 @@ impl Recorder {
             request,
             at_unix_ns: sent.at_unix_ns,
             method: self.content(sent.method.as_bytes())?,
-            url: parts::put(&mut self.store, &url)?,
+            url: Content::put(&mut self.store, &url)?,
             headers: self.headers(request, Direction::Request, sent.headers)?,
         };
         self.append(&Event::RequestDispatched(event))
@@ -64,7 +78,7 @@ impl Recorder {
             .iter()
             .map(|(name, value)| {
                 let clean_name = self.redactor.redact(name.as_bytes()).into_owned();
-                (clean_name, self.redactor.redact_header(name, value).into_owned())
+                (clean_name, self.redact_field(name, value).into_owned())
             })
             .collect();
         let fields: Vec<(Vec<u8>, Vec<u8>)> = redacted
@@ -83,7 +97,7 @@ impl Recorder {
                 let mut values = Vec::with_capacity(indexes.len());
                 for (index, position) in indexes {
                     if let Some((_, value)) = redacted.get(position) {
-                        values.push((index, parts::put(&mut self.store, value)?));
+                        values.push((index, Content::put(&mut self.store, value)?));
                     }
                 }
                 Headers::Changed { of, values }
@@ -105,7 +119,7 @@ impl Recorder {
     ) -> Result<Vec<(Content, Content)>, RecordError> {
         let mut out = Vec::with_capacity(redacted.len());
         for (name, value) in redacted {
-            out.push((parts::put(&mut self.store, name)?, parts::put(&mut self.store, value)?));
+            out.push((Content::put(&mut self.store, name)?, Content::put(&mut self.store, value)?));
         }
         Ok(out)
     }

@@ -162,8 +162,7 @@ impl Links {
     /// Finds the causes of a part's slots.
     pub(super) fn link(&self, session: SessionId, template: &Template<'_>) -> Linked {
         let slots = &template.slots;
-        let mut linked =
-            Linked { sources: vec![None; slots.len()], ..Linked::default() };
+        let mut linked = Linked { sources: vec![None; slots.len()], ..Linked::default() };
         self.link_calls(session, slots, &mut linked);
         self.link_texts(session, slots, &mut linked);
         self.link_results(session, slots, &mut linked);
@@ -275,12 +274,12 @@ impl Links {
                 slots.iter().enumerate().filter(move |(_, s)| s.group == group && s.kind == kind)
             };
             let named = in_group(SlotKind::RESULT_CALL_ID).next();
-            let call = match named {
-                Some((_, slot)) => self.call_by_id(session, slot.text.as_bytes()),
-                None => {
-                    let name = in_group(SlotKind::RESULT_NAME).next().map(|(_, s)| s);
-                    self.next_open(session, name, &used)
-                }
+            let call = if let Some((_, slot)) = named {
+                self.call_by_id(session, slot.text.as_bytes())
+            } else {
+                // Without an id or a name it is not said that this is a result of anything.
+                let name = in_group(SlotKind::RESULT_NAME).next().map(|(_, s)| s);
+                name.and_then(|name| self.next_open(session, name, &used))
             };
             let Some(call) = call else {
                 linked.unlinked = Some(Unlinked::NoSuchCall);
@@ -311,14 +310,18 @@ impl Links {
         outputs: Vec<usize>,
         linked: &mut Linked,
     ) {
-        let returned = self.calls.get(call.index()).and_then(|call| call.returned.as_ref());
+        let keys = |indexes: &[usize]| -> Vec<RawKey> {
+            let texts = indexes.iter().filter_map(|index| slots.get(*index));
+            texts.map(|slot| RawKey::of(slot.text.as_bytes())).collect()
+        };
+        // It may have returned in an earlier message, or in this one.
+        let here = linked.results.iter().find(|result| result.call == call);
+        let returned = match here {
+            Some(result) => Some(keys(&result.output)),
+            None => self.calls.get(call.index()).and_then(|call| call.returned.clone()),
+        };
         let first = returned.is_none();
-        let same = returned.is_none_or(|keys| {
-            let now = outputs.iter().filter_map(|i| slots.get(*i));
-            keys.len() == outputs.len()
-                && now.zip(keys).all(|(slot, key)| RawKey::of(slot.text.as_bytes()) == *key)
-        });
-        if !same {
+        if returned.is_some_and(|returned| returned != keys(&outputs)) {
             linked.unlinked = Some(Unlinked::SecondResult);
             return;
         }
@@ -330,18 +333,23 @@ impl Links {
         linked.results.push(ResultLink { call, first, output: outputs });
     }
 
-    /// The oldest call that has not returned, of this name where a name is given.
+    /// The oldest call of this name that has not returned; one of the last answer before others,
+    /// which the client may have given up.
     fn next_open(
         &self,
         session: SessionId,
-        name: Option<&Slot<'_>>,
+        name: &Slot<'_>,
         used: &[ToolCallId],
     ) -> Option<ToolCallId> {
-        self.open.get(&session)?.iter().copied().find(|call| {
-            let facts = self.call_item(*call).and_then(|at| self.facts(at));
-            !used.contains(call)
-                && name.is_none_or(|n| facts.is_some_and(|f| f.name == n.text.as_bytes()))
-        })
+        let last = self.answered.get(&session);
+        let of_last =
+            |call: &&ToolCallId| self.call_item(**call).is_some_and(|at| last == Some(&at.request));
+        let fits = |call: &&ToolCallId| {
+            let facts = self.call_item(**call).and_then(|at| self.facts(at));
+            !used.contains(call) && facts.is_some_and(|facts| facts.name == name.text.as_bytes())
+        };
+        let open = || self.open.get(&session).into_iter().flatten();
+        open().filter(of_last).find(fits).or_else(|| open().find(fits)).copied()
     }
 
     /// Remembers that a call returned these texts.

@@ -6,8 +6,9 @@ use super::link::Linked;
 use super::parts::{Define, RawKey};
 use super::prepare::Prepared;
 use super::{RecordError, Recorder};
-use crate::diff;
+use crate::codec::{self, CodecError};
 use crate::content::Content;
+use crate::diff;
 use crate::event::{
     Added, Cause, ContextEdited, Dropped, Event, MessageAdded, PartDef, PartUse, Returned, Splice,
     TextMeasure, ToolReturned, Unlinked,
@@ -105,8 +106,8 @@ impl Recorder {
                 continue;
             }
             let raw = prepared.body.get(item.span.clone()).unwrap_or_default();
-            let stripped = overlay::strip(raw);
-            let (part, told) = self.item(prepared, session, &stripped.base, item.key)?;
+            let base = if item.marks.is_empty() { raw.into() } else { overlay::strip(raw).base };
+            let (part, told) = self.item(prepared, session, &base, item.key)?;
             new.insert(part, told);
             list.push(part);
         }
@@ -171,12 +172,46 @@ impl Recorder {
             appended.extend(beyond.iter().map(|part| added(*part, &mut new, false)));
         }
         if !edits.is_empty() {
-            self.append(&Event::ContextEdited(ContextEdited { session, splices: edits }))?;
+            self.tell_edits(session, edits)?;
         }
         if !appended.is_empty() {
-            self.append(&Event::MessageAdded(MessageAdded { session, added: appended }))?;
+            self.tell_added(session, appended)?;
         }
         Ok(())
+    }
+
+    /// Appends messages, in as many events as it takes.
+    fn tell_added(&mut self, session: SessionId, added: Vec<Added>) -> Result<(), RecordError> {
+        let event = MessageAdded { session, added };
+        if event.added.len() < 2 || !too_large(&event) {
+            return self.append(&Event::MessageAdded(event));
+        }
+        let mut first = event.added;
+        let second = first.split_off(first.len() / 2);
+        self.tell_added(session, first)?;
+        self.tell_added(session, second)
+    }
+
+    /// Edits the message list, in as many events as it takes: a later one speaks of the list as
+    /// the earlier one left it.
+    fn tell_edits(
+        &mut self,
+        session: SessionId,
+        splices: Vec<Splice<Added>>,
+    ) -> Result<(), RecordError> {
+        let event = ContextEdited { session, splices };
+        if !too_large(&event) {
+            return self.append(&Event::ContextEdited(event));
+        }
+        match halves(event.splices) {
+            (first, second) if second.is_empty() => {
+                self.append(&Event::ContextEdited(ContextEdited { session, splices: first }))
+            }
+            (first, second) => {
+                self.tell_edits(session, first)?;
+                self.tell_edits(session, second)
+            }
+        }
     }
 
     /// Numbers the parts before or after the messages; new ones are defined with the request.
@@ -211,6 +246,35 @@ impl Recorder {
         }
         Ok(out)
     }
+}
+
+/// True when an event does not fit a frame.
+fn too_large<T: bincode::Encode>(event: &T) -> bool {
+    matches!(codec::encode(event), Err(CodecError::TooLarge))
+}
+
+/// Edits that have the same effect one after the other; none as the second where there is no way
+/// to halve them.
+fn halves(mut splices: Vec<Splice<Added>>) -> (Vec<Splice<Added>>, Vec<Splice<Added>>) {
+    let narrow = |n: usize| u32::try_from(n).expect("lists are bounded by ITEMS_MAX");
+    if let [only] = splices.as_mut_slice() {
+        let rest = only.insert.split_off(only.insert.len() / 2);
+        let at = only.at + narrow(only.insert.len());
+        let second = if only.insert.is_empty() {
+            only.insert = rest;
+            Vec::new()
+        } else {
+            vec![Splice { at, remove: 0, insert: rest }]
+        };
+        return (splices, second);
+    }
+    let mut second = splices.split_off(splices.len() / 2);
+    let inserted: usize = splices.iter().map(|splice| splice.insert.len()).sum();
+    let removed: u32 = splices.iter().map(|splice| splice.remove).sum();
+    for splice in &mut second {
+        splice.at = splice.at - removed + narrow(inserted);
+    }
+    (splices, second)
 }
 
 fn added(part: PartNo, new: &mut HashMap<PartNo, NewItem>, inside: bool) -> Added {

@@ -23,7 +23,7 @@ pub use answer::Reply;
 pub use capture::{Capture, Captured};
 pub use headers::Sent;
 pub use parts::RawKey;
-pub use prepare::{PreparedItem, Prepared};
+pub use prepare::{Prepared, PreparedItem};
 
 use crate::codec::CodecError;
 use crate::content::Content;
@@ -196,11 +196,7 @@ impl Recorder {
         let id = spec.identity;
         let log = LogWriter::create(
             dir,
-            LogIdent {
-                ledger_id: id.ledger,
-                epoch: id.epoch,
-                created_unix_ns: id.created_unix_ns,
-            },
+            LogIdent { ledger_id: id.ledger, epoch: id.epoch, created_unix_ns: id.created_unix_ns },
         )?;
         let store = Store::create(
             &dir.join("art"),
@@ -276,7 +272,7 @@ impl Recorder {
         reason: &str,
         record: &artifacts::redact::Redacted<'_>,
     ) -> Result<(), RecordError> {
-        let bytes = parts::put(&mut self.store, record)?;
+        let bytes = Content::put(&mut self.store, record)?;
         let reason = reason.to_owned();
         self.append(&Event::ImportedRecord(ImportedRecord { index, offset, reason, bytes }))
     }
@@ -293,14 +289,11 @@ impl Recorder {
     /// Something cannot be written; what was durable before stays.
     pub fn close(mut self, outcome: &RunClosed) -> Result<Closed, RecordError> {
         self.append(&Event::RunClosed(outcome.clone()))?;
-        let mut sealed = self.store.full_packs().to_vec();
-        sealed.push(self.store.seal()?);
-        self.log.write()?;
+        let mut packs = self.full_packs();
+        let last = self.store.seal()?;
         let epoch = self.epoch.number();
-        let packs: Vec<PackLength> = sealed
-            .iter()
-            .map(|pack| PackLength { number: pack.number, epoch, bytes: pack.pack_bytes })
-            .collect();
+        packs.push(PackLength { number: last.number, epoch, bytes: last.pack_bytes });
+        self.log.write()?;
         let head = self.log.seal(&packs)?;
         Ok(Closed { head, requests: self.requests.len() as u64 })
     }
@@ -311,9 +304,20 @@ impl Recorder {
     /// A write or sync failed; the recorder is of no use afterwards.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         self.store.sync()?;
+        self.log.note_packs(self.full_packs());
         self.log.write()?;
         self.log.sync()?;
         Ok(())
+    }
+
+    fn full_packs(&self) -> Vec<PackLength> {
+        let epoch = self.epoch.number();
+        let length = |pack: &artifacts::fs::SealedPack| PackLength {
+            number: pack.number,
+            epoch,
+            bytes: pack.pack_bytes,
+        };
+        self.store.full_packs().iter().map(length).collect()
     }
 
     fn append(&mut self, event: &Event) -> Result<(), RecordError> {
@@ -328,7 +332,7 @@ impl Recorder {
     }
 
     fn content(&mut self, raw: &[u8]) -> Result<Content, RecordError> {
-        parts::put(&mut self.store, &self.redactor.redact(raw))
+        Ok(Content::put(&mut self.store, &self.redactor.redact(raw))?)
     }
 
     fn session(&mut self, session: SessionId) -> Result<&mut Session, RecordError> {

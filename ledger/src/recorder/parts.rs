@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use artifacts::fs::Store;
-use artifacts::redact::{Redacted, Redactor};
+use artifacts::redact::Redactor;
 use sha2::{Digest as _, Sha256};
 
 use super::clean::{self, Cleaned, Edit};
@@ -97,10 +97,6 @@ impl PartTable {
         self.infos.get(part.index())
     }
 
-    pub(super) fn next(&self) -> PartNo {
-        PartNo::new(u32::try_from(self.infos.len()).expect("numbers are handed out below"))
-    }
-
     /// Gives the part the next number.
     pub(super) fn add(&mut self, key: RawKey, info: PartInfo) -> Result<PartNo, RecordError> {
         let number = u32::try_from(self.infos.len()).ok().filter(|n| *n < u32::MAX);
@@ -108,14 +104,6 @@ impl PartTable {
         self.known.insert((info.kind, key), part);
         self.infos.push(info);
         Ok(part)
-    }
-}
-
-/// Puts redacted bytes where they belong: inline when short, else into the store.
-pub(super) fn put(store: &mut Store, redacted: &Redacted<'_>) -> Result<Content, RecordError> {
-    match Content::inline(redacted) {
-        Some(content) => Ok(content),
-        None => Ok(Content::stored(store.put(redacted)?)),
     }
 }
 
@@ -202,7 +190,7 @@ impl Define<'_> {
     fn own(&mut self, text: &[u8], stable: &mut bool) -> Result<Content, RecordError> {
         let redacted = self.redactor.redact(text);
         *stable &= !redacted.is_changed();
-        put(self.store, &redacted)
+        Ok(Content::put(self.store, &redacted)?)
     }
 
     fn skeleton(
@@ -228,7 +216,7 @@ impl Define<'_> {
         if let Some(number) = self.table.skeletons.get(&digest) {
             return Ok(SkeletonUse::Known(*number));
         }
-        let literal = put(self.store, &self.redactor.redact(literal))?;
+        let literal = Content::put(self.store, &self.redactor.redact(literal))?;
         let skeleton =
             Skeleton { part_kind: kind.tag(), role: template.role.tag(), literal, slots };
         let number = u32::try_from(self.table.skeletons.len()).expect("fewer than parts");

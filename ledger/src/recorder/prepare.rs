@@ -6,7 +6,14 @@ use core::ops::Range;
 use super::parts::RawKey;
 use crate::wire::outline::{Outline, outline};
 use crate::wire::overlay::{self, Mark};
-use crate::wire::Dialect;
+use crate::wire::span::{Cursor, ScanError, ValueKind};
+use crate::wire::{Dialect, PartKind};
+
+/// What the marks of one body may add up to: all of them are told in one event. Real bodies have
+/// four marks of 40 bytes; where there are more than fit, they stay in their items.
+const MARKS_BYTES_MAX: usize = 1 << 20;
+/// What a mark adds beside its own bytes.
+const MARK_BYTES: usize = 24;
 
 /// One item of a prepared body.
 #[derive(Clone, Debug)]
@@ -38,6 +45,10 @@ impl<'a> Prepared<'a> {
         let mut items = Vec::new();
         if let Ok(outline) = &shape {
             items = outline.items.iter().map(|span| item(body, span.clone())).collect();
+            let marks = items.iter().flat_map(|item| &item.marks);
+            if marks.map(|mark| MARK_BYTES + mark.bytes.len()).sum::<usize>() > MARKS_BYTES_MAX {
+                items = outline.items.iter().map(|span| whole_item(body, span.clone())).collect();
+            }
         }
         Self { body, dialect, shape, items }
     }
@@ -58,9 +69,29 @@ impl<'a> Prepared<'a> {
         let Ok(outline) = &self.shape else { return false };
         outline.head.iter().chain(&outline.tail).any(|piece| {
             let bytes = self.body.get(piece.span.clone()).unwrap_or_default();
-            piece.kind == crate::wire::PartKind::Tools && !bytes.ends_with(b"[]")
+            piece.kind == PartKind::Tools && has_some(bytes).unwrap_or(false)
         })
     }
+}
+
+/// True when the value of a member is an object or a list with an element.
+fn has_some(member: &[u8]) -> Result<bool, ScanError> {
+    let mut cursor = Cursor::new(member, 0);
+    cursor.skip_value()?;
+    cursor.expect(b':')?;
+    match cursor.kind()? {
+        ValueKind::Object => Ok(true),
+        ValueKind::Array => {
+            cursor.expect(b'[')?;
+            cursor.next_element(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+fn whole_item(body: &[u8], span: Range<usize>) -> PreparedItem {
+    let key = RawKey::of(body.get(span.clone()).unwrap_or_default());
+    PreparedItem { span, key, marks: Vec::new() }
 }
 
 fn item(body: &[u8], span: Range<usize>) -> PreparedItem {

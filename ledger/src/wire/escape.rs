@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-/// The switches of one encoder, in one byte. Zero is `JSON.stringify`, serde_json, orjson and
+/// The switches of one encoder, in one byte. Zero is `JSON.stringify`, `serde_json`, orjson and
 /// Python's `json.dumps(ensure_ascii=False)`, which all write the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, bincode::Encode, bincode::Decode)]
 pub struct Escape(u8);
@@ -42,7 +42,7 @@ pub enum UnescapeError {
 }
 
 impl Escape {
-    /// `JSON.stringify`, serde_json, orjson, Python with `ensure_ascii=False`.
+    /// `JSON.stringify`, `serde_json`, orjson, Python with `ensure_ascii=False`.
     pub const JSON: Self = Self(0);
     /// Python's `json.dumps` default (`ensure_ascii=True`).
     pub const PYTHON_ASCII: Self = Self(NON_ASCII | DELETE);
@@ -223,6 +223,7 @@ impl Written {
 }
 
 /// Bytes that every encoder must look at, and those that only some do.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, bounded by the loop")]
 const fn table(ascii: bool, high: bool) -> [bool; 256] {
     let mut special = [false; 256];
     let mut byte = 0;
@@ -275,10 +276,12 @@ fn next_special(bytes: &[u8], from: usize, special: &[bool; 256]) -> Option<usiz
 fn json_marks(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
+    const QUOTE: u64 = 0x22;
+    const BACKSLASH: u64 = 0x5c;
     let below = word.wrapping_sub(ONES * 0x20) & !word;
-    let quote = word ^ (ONES * b'"' as u64);
+    let quote = word ^ (ONES * QUOTE);
     let quote = quote.wrapping_sub(ONES) & !quote;
-    let slash = word ^ (ONES * b'\\' as u64);
+    let slash = word ^ (ONES * BACKSLASH);
     let slash = slash.wrapping_sub(ONES) & !slash;
     (below | quote | slash) & HIGH
 }

@@ -6,6 +6,7 @@
 //! ([`escape`]). Nothing here reads a policy, touches a file or builds a JSON tree.
 
 pub mod answer;
+pub mod canonical;
 pub mod escape;
 pub mod outline;
 pub mod overlay;
@@ -23,9 +24,9 @@ use bincode::{Decode, Encode};
 pub enum Dialect {
     /// Anthropic Messages (`POST /v1/messages`).
     AnthropicMessages,
-    /// OpenAI Chat Completions (`POST /v1/chat/completions`).
+    /// Chat Completions of `OpenAI` (`POST /v1/chat/completions`).
     OpenAiChat,
-    /// OpenAI Responses (`POST /v1/responses`).
+    /// Responses of `OpenAI` (`POST /v1/responses`).
     OpenAiResponses,
     /// Gemini generateContent and streamGenerateContent.
     GeminiGenerate,
@@ -80,6 +81,23 @@ impl Dialect {
 }
 
 impl Dialect {
+    /// True for endpoints that take such bodies and ask no model for an answer: token counting,
+    /// embeddings, moderation.
+    pub fn asks_no_model(url: &str) -> bool {
+        let path = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+        let last = path.rsplit(['/', ':']).next().unwrap_or_default();
+        matches!(
+            last,
+            "count_tokens"
+                | "countTokens"
+                | "input_tokens"
+                | "embeddings"
+                | "embedContent"
+                | "batchEmbedContents"
+                | "moderations"
+        )
+    }
+
     /// Recognizes a body by its top-level members, for gateways whose paths say nothing.
     /// `anthropic` tells that the request carries Anthropic's version header.
     pub fn of_shape(body: &[u8], anthropic: bool) -> Option<Self> {

@@ -11,6 +11,13 @@ use super::{Dialect, PartKind};
 
 /// Most items that one request may carry; more is kept verbatim.
 pub const ITEMS_MAX: usize = 1 << 20;
+/// What the pieces outside of the message list may add up to: all of them are told in one event,
+/// which a body of tens of thousands of small options would not fit.
+const PIECES_BYTES_MAX: usize = 8 << 20;
+/// What a piece adds beside its own bytes.
+const PIECE_BYTES: usize = 160;
+/// Most of a piece's own bytes that are told in the event; what is longer is stored apart.
+const PIECE_BYTES_TOLD_MAX: usize = 5 << 19;
 /// An options object above this size is split into its members, so that one changing id does
 /// not store the others again. Codex sends 1.5 KB of metadata whose keys change order.
 const OPTIONS_SPLIT_BYTES: usize = 256;
@@ -67,6 +74,12 @@ pub enum OutlineError {
     /// More than [`ITEMS_MAX`] items.
     #[error("more than {ITEMS_MAX} items")]
     TooManyItems,
+    /// More members beside the message list than one event can tell of.
+    #[error("too many members at offset {offset}")]
+    TooManyMembers {
+        /// Offset of the first that is too much.
+        offset: usize,
+    },
 }
 
 impl Dialect {
@@ -102,6 +115,7 @@ pub fn outline(dialect: Dialect, body: &[u8]) -> Result<Outline, OutlineError> {
         outline: Outline::default(),
         glue_start: 0,
         seen_list: false,
+        pieces_bytes: 0,
     };
     walk.object(dialect, true)?;
     walk.cursor.skip_space();
@@ -119,6 +133,8 @@ struct Walk<'a> {
     /// Everything from here to the next piece is glue.
     glue_start: usize,
     seen_list: bool,
+    /// What the pieces so far add up to in an event.
+    pieces_bytes: usize,
 }
 
 impl Walk<'_> {
@@ -134,10 +150,15 @@ impl Walk<'_> {
         self.glue_start = end;
     }
 
-    fn piece(&mut self, kind: PartKind, span: Range<usize>) {
+    fn piece(&mut self, kind: PartKind, span: Range<usize>) -> Result<(), OutlineError> {
+        self.pieces_bytes += 2 * PIECE_BYTES + span.len().min(PIECE_BYTES_TOLD_MAX);
+        if self.pieces_bytes > PIECES_BYTES_MAX {
+            return Err(OutlineError::TooManyMembers { offset: span.start });
+        }
         self.glue(span.start);
         self.glue_start = span.end;
         self.pieces().push(Piece { kind, span });
+        Ok(())
     }
 
     fn object(&mut self, dialect: Dialect, top: bool) -> Result<(), OutlineError> {
@@ -164,7 +185,7 @@ impl Walk<'_> {
                 self.object(dialect, false)?;
             } else {
                 self.cursor = ahead;
-                self.piece(kind, key.start..value.span.end);
+                self.piece(kind, key.start..value.span.end)?;
             }
         }
         Ok(())

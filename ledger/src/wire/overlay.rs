@@ -9,6 +9,9 @@ use super::span::{Cursor, ScanError, ValueKind};
 
 /// The member that is treated as an overlay, with its quotes.
 const MARK_KEY: &[u8] = b"\"cache_control\"";
+/// Arguments of a call: the model's own JSON, where a member of this name is no mark. They fill
+/// one slot, and a mark inside a slot could not be placed again.
+const ARGUMENT_KEYS: [&[u8]; 2] = [b"\"input\"", b"\"args\""];
 /// Most marks that are taken out of one item (Anthropic allows four per request); beyond it the
 /// item is kept as sent.
 pub const MARKS_MAX: usize = 16;
@@ -59,7 +62,8 @@ pub fn strip(item: &[u8]) -> Stripped<'_> {
 
 /// Puts marks back. Offsets past the end leave the mark at the end.
 pub fn restore(base: &[u8], marks: &[Mark]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(base.len() + marks.iter().map(|m| m.bytes.len()).sum::<usize>());
+    let mut out =
+        Vec::with_capacity(base.len() + marks.iter().map(|m| m.bytes.len()).sum::<usize>());
     let mut at = 0;
     for mark in marks {
         let next = mark.offset.clamp(at, base.len());
@@ -95,7 +99,8 @@ fn search(
     let mut member_start = cursor.pos();
     let mut first = true;
     while let Some(key) = cursor.next_key(first)? {
-        if cursor.bytes().get(key.clone()) == Some(MARK_KEY) {
+        let name = cursor.bytes().get(key.clone()).unwrap_or_default();
+        if name == MARK_KEY {
             let value = cursor.skip_value()?;
             let mut end = value.span.end;
             let start = if first { key.start } else { member_start };
@@ -112,6 +117,8 @@ fn search(
                 }
             }
             out.push(start..end);
+        } else if ARGUMENT_KEYS.contains(&name) {
+            cursor.skip_value()?;
         } else {
             search(cursor, depth + 1, out)?;
         }

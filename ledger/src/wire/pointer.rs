@@ -1,5 +1,6 @@
 //! Names the place of a byte in a JSON text as a JSON pointer (RFC 6901).
 
+use super::escape::unescape;
 use super::span::{Cursor, ScanError, ValueKind};
 
 /// Pointers are cut to this many levels; deeper places get the pointer of the value around them.
@@ -72,8 +73,10 @@ fn end_of(cursor: &Cursor<'_>) -> usize {
     ahead.skip_value().map_or(cursor.bytes().len(), |value| value.span.end)
 }
 
+/// The step for a member; a name that does not decode is taken as it stands.
 fn escape_step(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).replace('~', "~0").replace('/', "~1")
+    let name = unescape(name).unwrap_or_else(|_undecodable| String::from_utf8_lossy(name));
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

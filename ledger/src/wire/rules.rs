@@ -99,6 +99,17 @@ pub(super) fn rules(dialect: Dialect) -> &'static [Rule] {
     }
 }
 
+/// The list of an item of `dialect` whose elements are calls and results of their own. Without
+/// one the item is a single call or result, however many texts it has.
+pub(super) fn group_list(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        Dialect::AnthropicMessages => Some("content"),
+        Dialect::OpenAiChat => Some("tool_calls"),
+        Dialect::OpenAiResponses => None,
+        Dialect::GeminiGenerate => Some("parts"),
+    }
+}
+
 /// Who speaks, from the item's own `role` and `type`.
 pub(super) fn role(role: Option<&[u8]>, item_type: Option<&[u8]>) -> Role {
     match (role, item_type) {
@@ -107,9 +118,7 @@ pub(super) fn role(role: Option<&[u8]>, item_type: Option<&[u8]>) -> Role {
         (Some(b"assistant" | b"model"), _) => Role::Assistant,
         (Some(b"tool" | b"function"), _) => Role::Tool,
         (None, Some(item_type)) if is_result_type(item_type) => Role::Tool,
-        (None, Some(item_type))
-            if item_type.ends_with(b"_call") || item_type == b"reasoning" =>
-        {
+        (None, Some(item_type)) if item_type.ends_with(b"_call") || item_type == b"reasoning" => {
             Role::Assistant
         }
         _ => Role::Unknown,

@@ -144,7 +144,9 @@ impl<'a> Cursor<'a> {
     /// Returns false after the closing bracket.
     pub fn next_element(&mut self, first: bool) -> Result<bool, ScanError> {
         let more = self.next_slot(first, b']')?;
-        self.skip_space();
+        if more {
+            self.skip_space();
+        }
         Ok(more)
     }
 
@@ -254,11 +256,8 @@ impl<'a> Cursor<'a> {
         self.pos += 1;
         let mut first = true;
         while let Some(object) = stack.top() {
-            let more = if object {
-                self.next_key(first)?.is_some()
-            } else {
-                self.next_element(first)?
-            };
+            let more =
+                if object { self.next_key(first)?.is_some() } else { self.next_element(first)? };
             first = false;
             if !more {
                 stack.pop();
@@ -288,8 +287,7 @@ struct BracketStack {
 
 impl BracketStack {
     fn push(&mut self, object: bool, offset: usize) -> Result<(), ScanError> {
-        let word =
-            self.bits.get_mut(self.depth / 64).ok_or(ScanError::TooDeep { offset })?;
+        let word = self.bits.get_mut(self.depth / 64).ok_or(ScanError::TooDeep { offset })?;
         let bit = 1_u64 << (self.depth % 64);
         *word = if object { *word | bit } else { *word & !bit };
         self.depth += 1;

@@ -27,7 +27,8 @@ pub struct Slot<'a> {
     pub span: Range<usize>,
     /// What it is.
     pub kind: SlotKind,
-    /// Which call or result of the part it belongs to: the index of the block it stands in.
+    /// Which call or result of the part it belongs to: the index of the block it stands in, or 0
+    /// where the part is a single one.
     pub group: u16,
     /// Its text.
     pub text: Cow<'a, str>,
@@ -68,6 +69,7 @@ impl Template<'_> {
 pub fn cut(dialect: Dialect, kind: PartKind, part: &[u8], hint: Escape) -> Template<'_> {
     let mut cut = Cut {
         rules: &[],
+        group_list: rules::group_list(dialect),
         hint,
         path: Vec::new(),
         result: false,
@@ -108,8 +110,19 @@ pub fn role(item: &[u8]) -> Role {
 
 /// The item's `role` and `type`, without quotes.
 fn speaker(item: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
-    let mut found = (None, None);
-    let mut cursor = Cursor::new(item, 0);
+    let [role, item_type] = string_members(item, [b"\"role\"", b"\"type\""]);
+    (role, item_type)
+}
+
+/// String members of an object by their quoted keys, as they stand between their quotes.
+///
+/// All are `None` when the text is no object; the last of several with one key wins.
+pub fn string_members<'a, const N: usize>(
+    object: &'a [u8],
+    keys: [&[u8]; N],
+) -> [Option<&'a [u8]>; N] {
+    let mut found = [None; N];
+    let mut cursor = Cursor::new(object, 0);
     let mut read = || -> Result<(), ScanError> {
         cursor.expect(b'{')?;
         let mut first = true;
@@ -119,17 +132,16 @@ fn speaker(item: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
             if value.kind != ValueKind::String {
                 continue;
             }
-            let text = item.get(value.span.start + 1..value.span.end - 1);
-            match item.get(key) {
-                Some(b"\"role\"") => found.0 = text,
-                Some(b"\"type\"") => found.1 = text,
-                _ => {}
+            for (wanted, slot) in keys.iter().zip(&mut found) {
+                if object.get(key.clone()) == Some(*wanted) {
+                    *slot = object.get(value.span.start + 1..value.span.end - 1);
+                }
             }
         }
         Ok(())
     };
     if read().is_err() {
-        return (None, None);
+        return [None; N];
     }
     found
 }
@@ -143,6 +155,7 @@ enum At<'a> {
 
 struct Cut<'a> {
     rules: &'static [rules::Rule],
+    group_list: Option<&'static str>,
     hint: Escape,
     path: Vec<At<'a>>,
     /// The item is a result, so that `call_id` names another item's call.
@@ -232,11 +245,14 @@ impl<'a> Cut<'a> {
     }
 
     fn group(&self) -> u16 {
-        let index = self.path.iter().find_map(|at| match at {
-            At::Index(index) => Some(*index),
-            At::Key(_) => None,
-        });
-        index.and_then(|index| u16::try_from(index).ok()).unwrap_or(0)
+        match self.path.as_slice() {
+            [At::Key(list), At::Index(index), ..]
+                if self.group_list.is_some_and(|name| name.as_bytes() == *list) =>
+            {
+                u16::try_from(*index).unwrap_or(0)
+            }
+            _ => 0,
+        }
     }
 
     fn slot(&mut self, bytes: &'a [u8], span: Range<usize>, kind: SlotKind, verbatim: bool) {

@@ -261,31 +261,29 @@ impl<'h> Facts<'h> {
             shown_bytes = cut.kept_bytes;
             differs = cut.differs;
         }
-        match facts.results.last_mut().filter(|result| result.group == group) {
-            Some(result) => {
-                result.bytes += bytes;
-                result.shown_bytes += shown_bytes;
-                facts.capped_results += u32::from(capped && !result.capped);
-                result.capped |= capped;
-                result.differs |= differs;
-                // The replacement stands in the first text; the others become empty.
-                for cleared in &mut result.cleared {
-                    cleared.differs |= text_bytes > 0;
-                }
+        if let Some(result) = facts.results.last_mut().filter(|result| result.group == group) {
+            result.bytes += bytes;
+            result.shown_bytes += shown_bytes;
+            facts.capped_results += u32::from(capped && !result.capped);
+            result.capped |= capped;
+            result.differs |= differs;
+            // The replacement stands in the first text; the others become empty.
+            for cleared in &mut result.cleared {
+                cleared.differs |= text_bytes > 0;
             }
-            None => {
-                facts.capped_results += u32::from(capped);
-                facts.results.push(ResultFacts {
-                    group,
-                    call,
-                    bytes,
-                    shown_bytes,
-                    capped,
-                    differs,
-                    cleared: self.clearers(call, hole),
-                });
-            }
+            return Ok(());
         }
+        facts.capped_results += u32::from(capped);
+        let cleared = self.clearers(call, hole);
+        facts.results.push(ResultFacts {
+            group,
+            call,
+            bytes,
+            shown_bytes,
+            capped,
+            differs,
+            cleared,
+        });
         Ok(())
     }
 
@@ -315,8 +313,10 @@ impl<'h> Facts<'h> {
         sent_is_whole: &mut Option<usize>,
     ) -> Result<Option<Capped>, ProjectError> {
         let tool = self.tool(call);
-        let whole = call.and_then(|call| self.history.call(call)).map(|call| call.dropped)
-            == Some(Dropped::Bytes(0));
+        // A second result of a call is not the output that is on record for it.
+        let output = matches!(hole.value, HoleValue::Output { .. });
+        let call = call.filter(|_| output).and_then(|call| self.history.call(call));
+        let whole = call.map(|call| call.dropped) == Some(Dropped::Bytes(0));
         let mut caps = self.caps().filter(|(_, cap)| cap.applies.to(tool)).peekable();
         if let Some((step, _)) = caps.peek().filter(|_| !whole) {
             let first = sent_is_whole.get_or_insert(*step);

@@ -1,1 +1,132 @@
-//! Placeholder.
+//! Goal: the fold's own pieces: a message list under changes, and caps one after the other.
+//! Method: short tables, and every pair of caps over short texts against a text whose characters
+//! know where they come from. Whole folds are in `tests/it`.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ledger::event::{Cause, Splice};
+use ledger::history::Change;
+use ledger::id::PartNo;
+
+use super::State;
+use super::facts::{Piece, Shown};
+use crate::policy::{Applies, CapText, Shape, Unit};
+use crate::stage::cap;
+
+fn part(number: u32) -> (PartNo, Cause) {
+    (PartNo::new(number), Cause::UserInput)
+}
+
+fn parts(numbers: &[u32]) -> Vec<(PartNo, Cause)> {
+    numbers.iter().map(|number| part(*number)).collect()
+}
+
+fn splice(at: u32, remove: u32, insert: &[u32]) -> Splice<(PartNo, Cause)> {
+    Splice { at, remove, insert: parts(insert) }
+}
+
+fn items(state: &State) -> Vec<u32> {
+    state.items.iter().map(|part| part.number()).collect()
+}
+
+#[test]
+fn a_list_grows_and_changes_as_its_events_say() {
+    let mut state = State::default();
+    state.change(&Change::Appended(parts(&[0, 1]))).unwrap();
+    state.change(&Change::Appended(parts(&[2, 1]))).unwrap();
+    assert_eq!((items(&state), state.edited), (alloc::vec![0, 1, 2, 1], false));
+    let edit = alloc::vec![splice(0, 1, &[7, 8]), splice(2, 1, &[]), splice(4, 0, &[9])];
+    state.change(&Change::Edited(edit)).unwrap();
+    assert_eq!((items(&state), state.edited), (alloc::vec![7, 8, 1, 1, 9], true));
+    state.change(&Change::Appended(parts(&[3]))).unwrap();
+    assert_eq!((items(&state), state.edited), (alloc::vec![7, 8, 1, 1, 9, 3], true));
+}
+
+#[test]
+fn a_change_that_does_not_fit_its_list_is_an_error() {
+    for bad in [splice(3, 0, &[4]), splice(1, 2, &[]), splice(u32::MAX, 1, &[])] {
+        let mut state = State::default();
+        state.change(&Change::Appended(parts(&[0, 1]))).unwrap();
+        assert!(state.change(&Change::Edited(alloc::vec![bad])).is_err());
+    }
+}
+
+/// Where a character of a shown text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// This offset of the recorded text.
+    Text(usize),
+    /// The marker of this step.
+    Marker(usize),
+}
+
+type Traced = Vec<(char, From)>;
+
+/// Cuts a text whose characters know where they come from.
+fn trace(traced: Traced, step: usize, cap: &CapText) -> Traced {
+    let text: String = traced.iter().map(|(c, _)| *c).collect();
+    let Some(cut) = cap::cut(cap, &text) else { return traced };
+    let head = text[..cut.head.end].chars().count();
+    let tail = text[cut.tail.start..].chars().count();
+    let marker = cut.marker.chars().map(|c| (c, From::Marker(step)));
+    let kept = traced[..head].iter().copied().chain(marker);
+    kept.chain(traced[traced.len() - tail..].iter().copied()).collect()
+}
+
+/// The characters that pieces stand for.
+fn flatten(text: &str, pieces: &[Piece]) -> Traced {
+    let mut traced = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Kept(range) => {
+                assert!(!range.is_empty(), "{pieces:?}");
+                let at = |(offset, c)| (c, From::Text(range.start + offset));
+                traced.extend(text[range.clone()].char_indices().map(at));
+            }
+            Piece::Marker(step, marker) => {
+                assert!(!marker.is_empty(), "{pieces:?}");
+                traced.extend(marker.chars().map(|c| (c, From::Marker(*step))));
+            }
+        }
+    }
+    traced
+}
+
+fn caps() -> Vec<CapText> {
+    let mut caps = Vec::new();
+    for unit in [Unit::Bytes, Unit::Chars, Unit::Utf16, Unit::Lines] {
+        for shape in [Shape::Head, Shape::Tail, Shape::Middle { head_per_mille: 500 }] {
+            for (marker, marker_in_limit) in [("", false), ("<{n}>", false), ("\n{n}\n", true)] {
+                for limit in [0, 1, 2, 3, 5, 8, 13] {
+                    let applies = Applies::default();
+                    let marker = marker.into();
+                    caps.push(CapText { applies, unit, limit, shape, marker, marker_in_limit });
+                }
+            }
+        }
+    }
+    caps
+}
+
+#[test]
+fn two_caps_in_a_row_leave_pieces_of_the_recorded_text() {
+    let caps = caps();
+    for text in
+        ["", "abcdefghijkl", "\u{e9}\u{6f22}\u{1f600}a\n\u{1f600}\u{6f22}z", "1\n2\r\n3\n\n5\n6"]
+    {
+        let whole: Traced = text.char_indices().map(|(at, c)| (c, From::Text(at))).collect();
+        for (first, second) in caps.iter().flat_map(|a| caps.iter().map(move |b| (a, b))) {
+            let shown = Shown::of(text).capped(3, first).capped(5, second);
+            let traced = trace(trace(whole.clone(), 3, first), 5, second);
+            let context = || format!("{text:?} {first:?} {second:?}");
+            let string: String = traced.iter().map(|(c, _)| *c).collect();
+            assert_eq!(shown.text, string, "{}", context());
+            if !text.is_empty() {
+                assert_eq!(flatten(text, &shown.pieces), traced, "{}", context());
+            }
+            assert_eq!(shown.is_cut(text.len()), traced != whole, "{}", context());
+        }
+    }
+}

@@ -111,7 +111,7 @@ pub struct CapText {
 pub enum Metric {
     /// Estimated tokens of the request after the steps before.
     EstTokens,
-    /// Tool results in the request.
+    /// Tool results in the request after the steps before, whatever their tool.
     ToolResults,
 }
 
@@ -158,9 +158,9 @@ impl Trigger {
 /// Replaces the texts of old tool results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearResults {
-    /// For which tools. Results of other tools neither count nor change.
+    /// For which tools. Results of other tools count, but never change.
     pub applies: Applies,
-    /// So many of the newest results stay.
+    /// So many of the newest results stay, whatever their tool.
     pub keep: u32,
     /// When it acts.
     pub trigger: Trigger,
@@ -175,7 +175,7 @@ pub struct ClearResults {
 pub enum Boundary {
     /// At any message.
     Any,
-    /// Where no kept result loses its call: the window grows until that holds.
+    /// Where no call and its result part: window and head grow until that holds.
     SafeGroup,
 }
 

@@ -1,8 +1,9 @@
 //! Policies as TOML. Unknown fields are errors with line and column, defaults are few and none of
 //! them changes what is shown.
 
+use alloc::borrow::ToOwned as _;
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
@@ -141,7 +142,7 @@ impl Policy {
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
         let parsed: PolicyToml = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            place(text, (at, error.message().to_string()))
+            place(text, (at, error.message().to_owned()))
         })?;
         if let Some(step) = parsed.step.get(STEPS_MAX) {
             let wrong = (step.span().start, format!("more than {STEPS_MAX} steps"));
@@ -156,7 +157,7 @@ impl Policy {
                 && steps.iter().any(|step| !matches!(step, Step::CapText(_)));
             if late {
                 let reason = "op \"cap_text\" must come before steps that work at \"request\"";
-                return Err(place(text, (start, reason.to_string())));
+                return Err(place(text, (start, reason.to_owned())));
             }
             steps.push(step);
         }
@@ -222,7 +223,7 @@ impl StepToml {
             applies: self.applies.map(Spanned::into_inner).unwrap_or_default().check(),
             unit: need(self.unit, start, "unit")?.check(),
             limit: need(self.limit, start, "limit")?,
-            shape: shape.check(head).map_err(|reason| (shape_at, reason.to_string()))?,
+            shape: shape.check(head).map_err(|reason| (shape_at, reason.to_owned()))?,
             marker: short(self.marker, start, "marker")?,
             marker_in_limit: need(self.marker_in_limit, start, "marker_in_limit")?,
         }))
@@ -264,7 +265,7 @@ impl StepToml {
         let keep_at = self.keep.as_ref().map_or(start, |keep| keep.span().start);
         let keep = need(self.keep, start, "keep")?;
         if keep == 0 {
-            return Err((keep_at, "a window keeps at least one message".to_string()));
+            return Err((keep_at, "a window keeps at least one message".to_owned()));
         }
         let boundary = match need(self.boundary, start, "boundary")? {
             BoundaryToml::Any => Boundary::Any,

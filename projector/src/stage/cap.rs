@@ -1,5 +1,6 @@
 //! `cap_text`: what a limit leaves of a text, as ranges of the text and a marker between them.
 
+use alloc::borrow::ToOwned as _;
 use alloc::string::{String, ToString as _};
 use core::ops::Range;
 
@@ -72,7 +73,7 @@ pub fn cut(cap: &CapText, text: &str) -> Option<Cut> {
     if widest >= cap.limit {
         let whole = marker(cap, total, total);
         let end = prefix(cap.unit, &whole, cap.limit);
-        let marker = whole.get(..end).unwrap_or_default().to_string();
+        let marker = whole.get(..end).unwrap_or_default().to_owned();
         return Some(Cut { head: 0..0, marker, tail: text.len()..text.len() });
     }
     Some(cut_to(cap, text, total, cap.limit - widest))

@@ -2,7 +2,7 @@
 
 use crate::policy::ClearResults;
 
-/// How many of the newest results, among those that the step is for, are kept at this request.
+/// How many of the newest results are kept at this request, whatever their tool.
 ///
 /// `metric` is the value that the trigger looks at. `None`: the step does not act.
 pub fn keep_newest(step: &ClearResults, metric: u64) -> Option<usize> {

@@ -11,19 +11,42 @@ use crate::policy::{Boundary, Window};
 pub fn dropped<I: IntoIterator<Item = usize>>(
     window: &Window,
     count: usize,
-    mut needs: impl FnMut(usize) -> I,
+    needs: impl FnMut(usize) -> I,
 ) -> Range<usize> {
     let head = usize::try_from(window.protect_head).unwrap_or(usize::MAX).min(count);
     let keep = usize::try_from(window.keep).unwrap_or(usize::MAX);
-    let mut start = count.saturating_sub(keep).max(head);
-    if window.boundary == Boundary::SafeGroup {
-        // Every kept message is asked once: the window only grows towards the head.
-        let mut checked = count;
-        while checked > start {
-            checked -= 1;
-            // A call in the protected head is kept however small the window is.
-            let calls = needs(checked).into_iter().filter(|call| *call >= head);
-            start = calls.fold(start, usize::min);
+    let start = count.saturating_sub(keep).max(head);
+    match window.boundary {
+        Boundary::Any => head..start,
+        Boundary::SafeGroup => safe(head..start, count, needs),
+    }
+}
+
+/// Shrinks a gap until no call and its result stand on different sides of an edge.
+///
+/// One walk from the newest message to the head: each message behind the head is asked once.
+fn safe<I: IntoIterator<Item = usize>>(
+    gap: Range<usize>,
+    count: usize,
+    mut needs: impl FnMut(usize) -> I,
+) -> Range<usize> {
+    let Range { start: protected, end: mut start } = gap;
+    let mut at = count;
+    while at > start {
+        at -= 1;
+        // A call in the protected head is kept however small the window is.
+        let calls = needs(at).into_iter().filter(|call| *call >= protected);
+        start = calls.fold(start, usize::min);
+    }
+    // The head may end where nothing between there and the window needs a call before there; it
+    // ends at the first such place.
+    let mut head = start;
+    let mut first_call = start;
+    while at > protected {
+        at -= 1;
+        first_call = needs(at).into_iter().fold(first_call, usize::min);
+        if first_call >= at {
+            head = at;
         }
     }
     head..start

@@ -28,7 +28,8 @@ pub(super) fn tail(recording: &Recording) -> Option<String> {
         Tail::Clean => None,
         Tail::Open => Some("not closed: its recorder is still there, or died".to_owned()),
         Tail::Torn { path, offset, bytes, reason } => Some(format!(
-            "interrupted write of {bytes} bytes is not part of the log: {} at offset {offset}: {reason}",
+            "an interrupted write is not part of the log: {bytes} bytes in {} at offset {offset}: \
+             {reason}",
             path.display()
         )),
     }
@@ -68,15 +69,20 @@ impl Checks<'_> {
         let mut verdict = RequestVerdict {
             ordinal: request.captured.request.ordinal(),
             rung: request.captured.rung,
+            hash: Check::NotApplicable,
+            drifted: None,
             reassembly: Check::NotApplicable,
             projection: Check::NotApplicable,
             reason: None,
             divergence: None,
         };
-        if level != Level::Projection {
+        if matches!(level, Level::Hash | Level::All) {
+            self.hash(request, &mut verdict);
+        }
+        if matches!(level, Level::Reassembly | Level::All) {
             self.reassembly(request, &mut verdict);
         }
-        if level == Level::Reassembly {
+        if matches!(level, Level::Hash | Level::Reassembly) {
             return verdict;
         }
         match &request.captured.unsplit {
@@ -86,6 +92,23 @@ impl Checks<'_> {
             None => self.projection(request, &mut verdict),
         }
         verdict
+    }
+
+    /// Recomputes the component digests from the bytes of the parts.
+    fn hash(&mut self, request: &Request, verdict: &mut RequestVerdict) {
+        let names = ["system", "tools", "options", "messages"];
+        let found = match self.assembler.components(request.captured.request) {
+            Ok(found) => found,
+            Err(error) => {
+                verdict.hash = Check::Unverifiable;
+                verdict.reason = Some(error.to_string());
+                return;
+            }
+        };
+        let pairs = found.iter().zip(&request.captured.component_digests);
+        verdict.drifted =
+            names.into_iter().zip(pairs).find(|(_, (a, b))| a != b).map(|(name, _)| name);
+        verdict.hash = if verdict.drifted.is_none() { Check::Identical } else { Check::Diverged };
     }
 
     fn reassembly(&mut self, request: &Request, verdict: &mut RequestVerdict) {

@@ -82,7 +82,7 @@ fn every_changed_byte_of_log_and_artifacts_is_noticed() {
         }
         fs::write(&file, &whole).unwrap();
     }
-    // LOCK says who writes, for people. FORMAT has a minor version that any reader accepts.
+    // LOCK is empty. FORMAT has a minor version that any reader accepts.
     let told: Vec<_> = harmless
         .iter()
         .filter(|(name, _)| name != Path::new("LOCK") && name != Path::new("FORMAT"))

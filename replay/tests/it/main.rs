@@ -3,5 +3,7 @@
 mod brute;
 mod damage;
 mod golden;
+mod mutants;
 mod recordings;
+mod selftest;
 mod support;

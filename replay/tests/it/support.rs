@@ -1,5 +1,7 @@
 //! Imports shared by the tests, and a reader of HAR files that shares nothing with ours.
 
+pub(crate) mod small;
+
 use std::path::Path;
 
 use capture::har::{Body, HarReader, Limits, parse_entry, sniff};

@@ -1,3 +1,5 @@
+//! Goal: what a codec packs it unpacks, within bounds. Method: edge sizes and hostile streams.
+
 use super::*;
 
 fn packed(raw: &[u8]) -> (u16, Vec<u8>) {

@@ -1,0 +1,87 @@
+//! The subcommands, one file each.
+
+mod cat;
+mod completions;
+mod diff;
+mod help_markdown;
+mod import;
+mod log;
+mod policy;
+mod project;
+mod show;
+mod stats;
+mod sweep;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::error::Ended;
+use crate::ui::Ui;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make recordings from files of other programs
+    ///
+    /// Each kind of file has a command of its own. A file makes one recording, named after it, in
+    /// the folder that --into names.
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  counterfold import har session.har --into runs
+
+Exit codes:
+  0  all files were imported, or were there already
+  2  some file could not be imported, or not to its end"
+    )]
+    Import(import::ImportCommand),
+    Verify(verify::VerifyArgs),
+    Project(project::ProjectArgs),
+    Diff(diff::DiffArgs),
+    Sweep(sweep::SweepArgs),
+    Log(log::LogArgs),
+    Show(show::ShowArgs),
+    Cat(cat::CatArgs),
+    Stats(stats::StatsArgs),
+    /// List, show and check context policies
+    ///
+    /// A policy is a list of steps that decide what of a run the model is shown: caps on tool
+    /// outputs, replacement of old ones, a window over messages. Some are built in, others are
+    /// TOML files.
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  counterfold policy list
+  counterfold policy show cap-4k > mine.toml
+  counterfold policy check mine.toml
+
+Exit codes:
+  0  fine
+  1  a checked policy is not valid
+  2  no such policy, or a file cannot be read"
+    )]
+    Policy(policy::PolicyCommand),
+    Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    HelpMarkdown(help_markdown::HelpMarkdownArgs),
+}
+
+/// Runs a command.
+pub(crate) fn run(command: Command, ui: &mut Ui) -> Ended {
+    match command {
+        Command::Import(import::ImportCommand::Har(args)) => import::run(&args, ui),
+        Command::Verify(args) => verify::run(&args, ui),
+        Command::Project(args) => project::run(&args, ui),
+        Command::Diff(args) => diff::run(&args, ui),
+        Command::Sweep(args) => sweep::run(&args, ui),
+        Command::Log(args) => log::run(&args, ui),
+        Command::Show(args) => show::run(&args, ui),
+        Command::Cat(args) => cat::run(&args, ui),
+        Command::Stats(args) => stats::run(&args, ui),
+        Command::Policy(command) => policy::run(&command, ui),
+        Command::Completions(args) => completions::run(args, ui),
+        Command::HelpMarkdown(args) => help_markdown::run(args, ui),
+    }
+}

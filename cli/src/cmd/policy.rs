@@ -1,0 +1,217 @@
+//! `policy`: the built-in policies, and whether a file is one.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::args::{Format, FormatArgs};
+use crate::error::{Ended, Failure, Kind, Outcome};
+use crate::policies::{self, Named, PolicyParams};
+use crate::report::table::{Column, Table};
+use crate::text;
+use crate::ui::Ui;
+
+/// Digits of a policy id that tables show.
+const ID_DIGITS: usize = 12;
+
+/// What to do with policies.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    List(ListArgs),
+    Show(ShowArgs),
+    Check(CheckArgs),
+}
+
+/// List the built-in policies
+///
+/// Lists the policies that commands know by id. Other policies are TOML files and are named by
+/// their path. The policy id is the hash of what a policy does; its name is not part of it.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  counterfold policy list
+  counterfold policy list --format json
+
+Exit codes:
+  0  listed")]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Print a policy
+///
+/// Prints the TOML of a built-in policy or of a policy file, as a start for one of your own.
+/// With JSON: its parameters, its canonical text and its policy id.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  counterfold policy show cap-4k > mine.toml
+  counterfold policy show mine.toml --format json
+
+Exit codes:
+  0  printed
+  2  no such policy, or it is not valid")]
+pub(crate) struct ShowArgs {
+    /// A built-in id, or a policy file
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Check a policy file
+///
+/// Reads a policy file and prints its policy id, or says what is wrong with it and where. All
+/// parameters are explicit and unknown fields are errors, so that a misspelt one cannot be taken
+/// for a default.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  counterfold policy check mine.toml
+
+Exit codes:
+  0  the policy is valid
+  1  it is not
+  2  the file cannot be read")]
+pub(crate) struct CheckArgs {
+    /// A policy file
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(crate) fn run(command: &PolicyCommand, ui: &mut Ui) -> Ended {
+    match command {
+        PolicyCommand::List(args) => list(*args, ui),
+        PolicyCommand::Show(args) => show(args, ui),
+        PolicyCommand::Check(args) => check(args, ui),
+    }
+}
+
+#[derive(Serialize)]
+struct ListDocument {
+    schema: &'static str,
+    policies: Vec<ListEntry>,
+}
+
+#[derive(Serialize)]
+struct ListEntry {
+    id: String,
+    harness: &'static str,
+    version: &'static str,
+    documented: &'static str,
+    unknown: [&'static str; 0],
+    policy_id: String,
+}
+
+fn list(args: ListArgs, ui: &mut Ui) -> Ended {
+    let all = policies::builtin()?;
+    match args.format.format {
+        Format::Table => {
+            let mut table = Table::new(&[
+                Column::Left("id"),
+                Column::Left("policy id"),
+                Column::Left("what it does"),
+            ]);
+            for named in &all {
+                let policy_id = named.policy.id().to_string();
+                let short = policy_id.get(..ID_DIGITS).unwrap_or(&policy_id);
+                let words = policies::words(&named.policy);
+                table.row([named.id.as_str().into(), short.into(), words.into()]);
+            }
+            ui.table(&table)?;
+        }
+        Format::Json => {
+            let entry = |named: Named| ListEntry {
+                policy_id: named.policy.id().to_string(),
+                id: named.id,
+                harness: "none",
+                version: "1",
+                documented: "",
+                unknown: [],
+            };
+            ui.json(&ListDocument {
+                schema: "counterfold.policies/1",
+                policies: all.into_iter().map(entry).collect(),
+            })?;
+        }
+    }
+    Ok(Outcome::Fine)
+}
+
+#[derive(Serialize)]
+struct ShowDocument<'n> {
+    schema: &'static str,
+    id: &'n str,
+    policy_id: String,
+    params: PolicyParams,
+    canonical: String,
+}
+
+fn show(args: &ShowArgs, ui: &mut Ui) -> Ended {
+    let named = policies::resolve(&args.id)?;
+    match args.format.format {
+        Format::Table => {
+            ui.content(named.toml.as_bytes(), false)?;
+            ui.note(format_args!("policy id {}", named.policy.id()));
+        }
+        Format::Json => ui.json(&ShowDocument {
+            schema: "counterfold.policy/1",
+            id: &named.id,
+            policy_id: named.policy.id().to_string(),
+            params: policies::params(&named.policy),
+            canonical: named.policy.canonical(),
+        })?,
+    }
+    Ok(Outcome::Fine)
+}
+
+#[derive(Serialize)]
+struct CheckDocument {
+    schema: &'static str,
+    ok: bool,
+    file: String,
+    id: Option<String>,
+    policy_id: Option<String>,
+    error: Option<String>,
+    hint: Option<String>,
+}
+
+fn check(args: &CheckArgs, ui: &mut Ui) -> Ended {
+    let read = policies::read(&args.file);
+    let unreadable = |failure: &Failure| failure.kind != Kind::Format;
+    let file = args.file.display().to_string();
+    if args.format.format == Format::Json {
+        let (named, failure) = match &read {
+            Ok(named) => (Some(named), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        ui.json(&CheckDocument {
+            schema: "counterfold.policy-check/1",
+            ok: named.is_some(),
+            file: file.clone(),
+            id: named.map(|named| named.id.clone()),
+            policy_id: named.map(|named| named.policy.id().to_string()),
+            error: failure.map(Failure::line),
+            hint: failure.and_then(|failure| failure.hint.clone()),
+        })?;
+    }
+    match read {
+        Ok(named) => {
+            if args.format.format == Format::Table {
+                let policy_id = named.policy.id();
+                let words = format!("ok: {file}: {} {policy_id}", named.id);
+                ui.line(format_args!("{}", text::one_line(&words)))?;
+            }
+            Ok(Outcome::Fine)
+        }
+        Err(failure) if unreadable(&failure) => Err(failure.into()),
+        Err(failure) => {
+            ui.failure(&failure);
+            Ok(Outcome::Found)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `diff` and `project`.
+
+use insta::assert_snapshot;
+
+use crate::program::{Folder, without_ids};
+
+#[test]
+fn a_diff_shows_what_a_cap_hides() {
+    let folder = Folder::with_recording();
+    let words = ["diff", "runs/tiny@2", "--policy", "cap-2k", "--context", "1"];
+    assert_snapshot!(folder.run(&words).shown(), @r#"
+    exit code 1
+    --- out ---
+    recorded: exact, 3.2 kB, about 800 tokens (b4ceil)
+    cap-2k: assumed (the output as sent is taken for the whole output), 2.5 kB, about 621 toke\
+    ns (b4ceil)
+      730 B hidden, 1 result capped
+
+    message  role  what         tool  how     before   after  hidden  tokens
+          3  user  tool output  bash  capped  2.7 kB  2.0 kB   730 B    -179
+
+    message 3 (user): tool output of bash capped, 2.7 kB -> 2.0 kB
+    --- recorded
+    +++ cap-2k
+    @@ -22,19 +22,5 @@
+     line 021 of the output of a tool, as it came
+    -line 022 of the output of a tool, as it came
+    -line 023 of the output of a tool, as it came
+    -line 024 of the output of a tool, as it came
+    -    ... 11 more lines, 495 B (-v shows them) ...
+    -line 036 of the output of a tool, as it came
+    -line 037 of the output of a tool, as it came
+    -line 038 of the output of a tool, as it came
+    +line 022 of the output of
+    +[... 730 bytes hidden ...]
+    +s it came
+     line 039 of the output of a tool, as it came
+    "#);
+}
+
+#[test]
+fn a_diff_between_two_policies_goes_from_the_first_to_the_second() {
+    let folder = Folder::with_recording();
+    folder.write("none.toml", NOTHING_KEPT.as_bytes());
+    let words = ["diff", "runs/tiny@4", "-p", "none.toml", "-p", "cap-16k", "--format", "json"];
+    let ran = folder.run(&words);
+    assert_eq!(ran.code, 1);
+    let json = ran.json();
+    let sides = [&json["left"], &json["right"]];
+    assert_eq!(sides.map(|side| side["policy"].as_str().unwrap()), ["none", "cap-16k"]);
+    assert_eq!(sides.map(|side| side["fidelity"].as_str().unwrap()), ["derived", "assumed"]);
+    assert_eq!(sides.map(|side| side["account"]["hidden_bytes"].as_u64().unwrap()), [2730, 0]);
+    let shown = serde_json::to_string_pretty(&json["changes"]).unwrap();
+    assert_snapshot!(without_ids(&shown), @r#"
+    [
+      {
+        "artifact": "[id]",
+        "hidden": [],
+        "hidden_bytes": 0,
+        "how": "restored",
+        "left": {
+          "bytes": 6,
+          "tokens": 2
+        },
+        "message": 4,
+        "part": 16,
+        "right": {
+          "bytes": 2730,
+          "tokens": 701
+        },
+        "role": "tool",
+        "slot": 0,
+        "tool": "bash",
+        "what": "tool output"
+      }
+    ]
+    "#);
+}
+
+const NOTHING_KEPT: &str = "\
+name = \"none\"
+estimator = \"b4ceil\"
+[[step]]
+op = \"clear_results\"
+keep = 0
+replacement = \"[gone]\"
+sticky = false
+";
+
+#[test]
+fn a_policy_that_changes_nothing_is_the_same() {
+    let folder = Folder::with_recording();
+    let ran = folder.run(&["diff", "runs/tiny@1", "--policy", "cap-2k"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert!(ran.text().ends_with("\nthe request is the same\n"), "{}", ran.text());
+}
+
+#[test]
+fn left_out_messages_are_listed() {
+    let folder = Folder::with_recording();
+    folder.write("window.toml", WINDOW.as_bytes());
+    let ran = folder.run(&["diff", "runs/tiny@4", "-p", "window.toml", "--format", "json"]);
+    assert_eq!(ran.code, 1);
+    let json = ran.json();
+    let changes = json["changes"].as_array().unwrap();
+    let found: Vec<_> = changes.iter().map(|c| (&c["message"], &c["how"])).collect();
+    assert_eq!(found, [(&3.into(), &"left out".into())]);
+    assert_eq!(json["right"]["account"]["dropped_messages"], 1);
+}
+
+const WINDOW: &str = "\
+name = \"window\"
+estimator = \"b4ceil\"
+[[step]]
+op = \"window\"
+protect_head = 2
+keep = 1
+boundary = \"any\"
+";
+
+#[test]
+fn the_recorded_projection_is_the_body_and_the_account_goes_to_standard_error() {
+    let folder = Folder::with_recording();
+    let projected = folder.run(&["project", "runs/tiny@2"]);
+    assert_eq!(projected.out, folder.run(&["cat", "runs/tiny@2"]).out);
+    assert!(projected.err.starts_with("request 2 under recorded: exact\n"), "{}", projected.err);
+    let quiet = folder.run(&["project", "runs/tiny@2", "--quiet"]);
+    assert_eq!((quiet.out, quiet.err.as_str()), (projected.out, ""));
+}
+
+#[test]
+fn a_projection_can_be_written_to_a_file_and_explained() {
+    let folder = Folder::with_recording();
+    let words = ["project", "runs/tiny@2", "-p", "cap-2k", "--out", "b.json", "--format", "json"];
+    let ran = folder.run(&words);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let body = std::fs::read(folder.path("b.json")).unwrap();
+    let json = ran.json();
+    assert_eq!(json["schema"], "counterfold.project/1");
+    assert_eq!(json["account"]["body_bytes"], body.len());
+    assert_eq!(json["fidelity"], "assumed");
+    let segments = json["segments"].as_array().unwrap();
+    let inserted = segments.iter().find(|segment| segment["kind"] == "inserted").unwrap();
+    assert_eq!(inserted["step"], 0);
+    let text = inserted["text"].as_str().unwrap();
+    assert!(text.contains(" bytes hidden ...]"), "{text}");
+    let whole: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let shown = whole["messages"][2]["content"][0]["content"].as_str().unwrap();
+    assert!(shown.contains(text), "{shown}");
+}
+
+#[test]
+fn there_is_no_effective_view_yet() {
+    let folder = Folder::with_recording();
+    let ran = folder.run(&["project", "runs/tiny@2", "--view", "effective"]);
+    assert_snapshot!(ran.shown(), @r#"
+    exit code 2
+    --- err ---
+    error: no effective view: edits made by the provider are not recorded yet
+    hint: --view wire is what the client sent
+    "#);
+}

@@ -1,0 +1,175 @@
+//! `verify`.
+
+use insta::assert_snapshot;
+
+use crate::har;
+use crate::program::{Folder, without_ids};
+
+#[test]
+fn every_request_of_every_dialect_is_identical() {
+    let folder = Folder::with_recording();
+    assert_snapshot!(folder.run(&["verify", "runs", "--requests"]).shown(), @r#"
+    exit code 0
+    --- out ---
+    recording  requests  identical  diverged  unverifiable  rung          linked  client's own\
+      head
+    tiny              8          8         0             0  8 body-exact     8/8         6.5 %\
+      48:[id]
+
+    linked: assistant and tool-result parts linked to the answer or call they come from (100.0\
+     %)
+    client's own: bytes that only the client's own text explains (797 B of 12.2 kB, 6.5 %)
+    wire: not recorded (these runs were imported; their connections are not on record)
+
+    tiny:
+    request  rung        reassembly  projection  reason
+          1  body-exact  identical   identical
+          2  body-exact  identical   identical
+          3  body-exact  identical   identical
+          4  body-exact  identical   identical
+          5  body-exact  identical   identical
+          6  body-exact  identical   identical
+          7  body-exact  identical   identical
+          8  body-exact  identical   identical
+    "#);
+}
+
+#[test]
+fn verify_as_json_is_what_the_reference_says() {
+    let folder = Folder::with_recording();
+    let mut document = folder.run(&["verify", "runs", "--format", "json"]).json();
+    let requests = document["recordings"][0]["requests"].as_array_mut().unwrap();
+    assert_eq!(requests.len(), 8);
+    requests.truncate(1);
+    let shown = serde_json::to_string_pretty(&document).unwrap();
+    assert_snapshot!(without_ids(&shown), @r#"
+    {
+      "level": "all",
+      "ok": true,
+      "recordings": [
+        {
+          "below_min_rung": [],
+          "client": "tiny/1.0 (test)",
+          "counts": {
+            "diverged": 0,
+            "identical": 8,
+            "requests": 8,
+            "unverifiable": 0
+          },
+          "damage": [],
+          "error": null,
+          "error_kind": null,
+          "head": "48:[id]",
+          "notices": [],
+          "parts": {
+            "bytes": 12171,
+            "caused_bytes": 11374,
+            "edited": 0,
+            "first_seen": 12,
+            "inserted": 1,
+            "linked": 11,
+            "model_and_tool": 8,
+            "model_and_tool_linked": 8,
+            "unlinked": [],
+            "verbatim_bytes": 797
+          },
+          "path": "runs/tiny",
+          "requests": [
+            {
+              "divergence": null,
+              "fidelity": "exact",
+              "n": 1,
+              "projection": "identical",
+              "reason": null,
+              "reassembly": "identical",
+              "rung": "body-exact"
+            }
+          ],
+          "run": "[id]",
+          "tail": null,
+          "wire": "not_recorded"
+        }
+      ],
+      "schema": "counterfold.verify/1"
+    }
+    "#);
+}
+
+#[test]
+fn a_rung_below_the_demanded_one_is_a_finding() {
+    let folder = Folder::with_recording();
+    let ran = folder.run(&["verify", "runs", "--min-rung", "wire-exact"]);
+    assert_eq!(ran.code, 1);
+    let last = ran.text().lines().last().unwrap().to_owned();
+    assert_eq!(last, "tiny: below wire-exact: requests 1, 2, 3, 4, 5, 6, 7, 8");
+    assert_eq!(folder.run(&["verify", "runs", "--min-rung", "body-exact"]).code, 0);
+}
+
+#[test]
+fn the_wire_level_of_an_import_is_not_recorded_and_no_error() {
+    let folder = Folder::with_recording();
+    let ran = folder.run(&["verify", "runs", "--level", "wire"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.text().contains("wire: not recorded"), "{}", ran.text());
+    let json = folder.run(&["verify", "runs", "--level", "wire", "--format", "json"]).json();
+    assert_eq!(json["recordings"][0]["wire"], "not_recorded");
+    assert_eq!(json["recordings"][0]["requests"][0]["projection"], "not_applicable");
+}
+
+/// Flips a bit in the middle of the only file of a folder with this ending.
+fn damage(folder: &Folder, place: &str, ending: &str) {
+    let files = std::fs::read_dir(folder.path(place)).unwrap().map(|file| file.unwrap().path());
+    let file = files.filter(|file| file.to_string_lossy().ends_with(ending)).last().unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_store_is_undecided_and_names_the_place() {
+    let folder = Folder::with_recording();
+    damage(&folder, "runs/tiny/art", ".pack");
+    let ran = folder.run(&["verify", "runs"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.text().contains("tiny: damage: runs/tiny/art/"), "{}", ran.text());
+    assert_eq!(folder.run(&["verify", "runs", "--format", "json"]).json()["ok"], false);
+}
+
+#[test]
+fn a_damaged_log_is_an_entry_with_an_error() {
+    let folder = Folder::with_recording();
+    damage(&folder, "runs/tiny/log", ".seg");
+    let ran = folder.run(&["verify", "runs", "--format", "json"]);
+    assert_eq!(ran.code, 2);
+    let json = ran.json();
+    let entry = &json["recordings"][0];
+    assert_eq!(entry["error_kind"], "damage");
+    assert!(entry["error"].as_str().unwrap().starts_with("log is damaged at frame "));
+    assert_eq!(entry["requests"], serde_json::json!([]));
+    assert!(ran.err.contains("\nhint: restore the folder from a copy"), "{}", ran.err);
+    let log = folder.run(&["log", "runs/tiny"]);
+    assert_eq!(log.code, 2);
+    assert!(log.text().contains("run_opened"), "{}", log.text());
+}
+
+#[test]
+fn a_body_that_could_not_be_split_is_kept_whole_and_not_projected() {
+    let folder = Folder::new();
+    folder.write("odd.har", har::unsplit().as_bytes());
+    let imported = folder.run(&["import", "har", "odd.har", "--into", "runs"]);
+    assert!(imported.text().contains("1 x request body kept whole"), "{}", imported.text());
+    let json = folder.run(&["verify", "runs", "--format", "json"]).json();
+    let request = &json["recordings"][0]["requests"][0];
+    assert_eq!(request["reassembly"], "identical");
+    assert_eq!(request["projection"], "not_applicable");
+    assert!(request["reason"].as_str().unwrap().starts_with("body kept whole"), "{request}");
+    let sweep = folder.run(&["sweep", "runs", "-p", "cap-2k", "--format", "json"]).json();
+    assert_eq!(sweep["rows"][0]["fidelity"]["refused"], 1);
+    for command in ["project", "diff"] {
+        let ran = folder.run(&[command, "runs/odd@1", "-p", "cap-2k"]);
+        assert_eq!((ran.code, ran.out.as_slice()), (2, b"".as_slice()), "{command}");
+        assert!(ran.err.starts_with("error: request 1 cannot be projected: "), "{}", ran.err);
+    }
+    assert_eq!(folder.run(&["project", "runs/odd@1"]).text(), "[1, 2]");
+}

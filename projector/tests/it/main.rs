@@ -1,0 +1,17 @@
+//! The contract of the projector, over its public API: small runs built by hand.
+
+// `cfg(test)` tells clippy that helpers beside the test functions are test code too.
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod pairs;
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
+mod run;

@@ -1,0 +1,168 @@
+//! Random runs and random policies, small enough to shrink to something that can be read.
+
+use ledger::event::Dropped;
+use ledger::wire::Escape;
+use projector::Policy;
+use projector::measure::Estimator;
+use projector::policy::{
+    Applies, Boundary, CapText, ClearResults, Metric, Shape, Step, Trigger, Unit, Window,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::run::{Made, Run};
+
+/// Texts that escape differently, have several lines, or are what policies put in their place.
+const TEXTS: [&str; 10] = [
+    "",
+    "ok",
+    "[cleared]",
+    "a \"quoted\" text\n",
+    "one\ntwo\r\n\nfour \\ five\nsix\n",
+    "\u{6f22}\u{5b57} \u{1f600} \u{e9}\u{e9}\n",
+    "<b>&amp;</b> / \u{2028}",
+    "0123456789012345678901234567890123456789",
+    "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline 7\nline 8",
+    "\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}\u{1f600}",
+];
+const TOOLS: [&str; 3] = ["bash", "read", "edit"];
+const ESCAPES: [Escape; 3] = [Escape::JSON, Escape::PYTHON_ASCII, Escape::GO_HTML];
+
+/// Four numbers say one thing that happens.
+pub(crate) type Script = Vec<[u8; 4]>;
+
+pub(crate) fn script() -> impl Strategy<Value = Script> {
+    prop::collection::vec(any::<[u8; 4]>(), 0..32)
+}
+
+/// Plays a script. Each number is taken modulo what is possible there.
+pub(crate) fn play(script: &Script) -> Made {
+    let mut run = Run::new();
+    let sessions = [run.session(), run.session()];
+    let mut session = sessions[0];
+    for [op, a, b, c] in script.iter().map(|step| step.map(usize::from)) {
+        let text = TEXTS[a % TEXTS.len()];
+        match op % 12 {
+            0 => {
+                run.say(session, text);
+            }
+            1 | 2 => ask(&mut run, session, a),
+            3 | 4 => tell(&mut run, session, a, b, c),
+            5 => {
+                let call = run.open_calls(session).first().copied().filter(|_| b % 2 == 0);
+                run.tell_again(session, call, text);
+            }
+            6 => edit(&mut run, session, a, b),
+            7 => {
+                session = sessions[a % 2];
+                run.escape(ESCAPES[b % ESCAPES.len()]);
+            }
+            _ => {
+                request(&mut run, session, a, b);
+            }
+        }
+    }
+    for session in sessions {
+        run.request(session, &[]);
+    }
+    run.finish()
+}
+
+fn ask(run: &mut Run, session: usize, a: usize) {
+    if !run.is_unanswered(session) {
+        run.request(session, &[]);
+    }
+    let tools: Vec<_> = (0..=a % 3).map(|nth| TOOLS[(a / 3 + nth) % TOOLS.len()]).collect();
+    run.ask(session, &tools);
+}
+
+fn tell(run: &mut Run, session: usize, a: usize, b: usize, c: usize) {
+    let open = run.open_calls(session);
+    let texts: Vec<_> = (0..3).map(|nth| TEXTS[(a + nth * (c + 1)) % TEXTS.len()]).collect();
+    let texts = &texts[..=b % 3];
+    let calls = open.iter().take(1 + a % 2);
+    let results: Vec<_> = calls.map(|call| (*call, texts)).collect();
+    let dropped = [Dropped::Bytes(0), Dropped::Bytes(0), Dropped::Bytes(7), Dropped::Unknown];
+    if results.is_empty() {
+        run.tell_again(session, None, texts[0]);
+    } else {
+        run.tell(session, &results, dropped[b / 3 % dropped.len()]);
+    }
+}
+
+fn edit(run: &mut Run, session: usize, a: usize, b: usize) {
+    let items = run.items(session).to_vec();
+    let Some(part) = items.get(a % items.len().max(1)).copied() else { return };
+    if b.is_multiple_of(4) {
+        run.again(session, part);
+        return;
+    }
+    let at = b % items.len();
+    let remove = (items.len() - at).min(b % 3);
+    let insert: &[usize] = if b.is_multiple_of(2) { &[part] } else { &[] };
+    run.edit(session, at, remove, insert);
+}
+
+fn request(run: &mut Run, session: usize, a: usize, b: usize) {
+    let count = run.items(session).len();
+    let marks: Vec<_> = (0..b % 4)
+        .filter(|_| count > 0)
+        .map(|nth| ((a + nth * nth) % count, (b + 13 * nth) % 40))
+        .collect();
+    let literal = |item: usize| run.literal_bytes(run.items(session)[item]);
+    let marks: Vec<_> = marks.into_iter().map(|(item, at)| (item, at.min(literal(item)))).collect();
+    run.request(session, &marks);
+}
+
+fn applies() -> impl Strategy<Value = Applies> {
+    let names = || prop::collection::vec(select(&TOOLS[..]).prop_map(String::from), 0..2);
+    (names(), names()).prop_map(|(tools, exclude_tools)| Applies { tools, exclude_tools })
+}
+
+fn cap() -> impl Strategy<Value = Step> {
+    let unit = select(vec![Unit::Bytes, Unit::Chars, Unit::Utf16, Unit::Lines]);
+    let shape = select(vec![
+        Shape::Head,
+        Shape::Tail,
+        Shape::Middle { head_per_mille: 500 },
+        Shape::Middle { head_per_mille: 200 },
+    ]);
+    let marker = select(vec!["", "[{n} gone]", "\n\"{n}\"/{total}\n", "ok"]);
+    (applies(), unit, 0..40_u64, shape, marker, any::<bool>()).prop_map(
+        |(applies, unit, limit, shape, marker, marker_in_limit)| {
+            let marker = marker.into();
+            Step::CapText(CapText { applies, unit, limit, shape, marker, marker_in_limit })
+        },
+    )
+}
+
+fn request_step() -> impl Strategy<Value = Step> {
+    let trigger = prop_oneof![
+        Just(Trigger::Always),
+        (0..6_u64).prop_map(|value| Trigger::Above { metric: Metric::ToolResults, value }),
+        (0..6_u64).prop_map(|value| Trigger::AtLeast { metric: Metric::ToolResults, value }),
+        (0..400_u64).prop_map(|value| Trigger::Above { metric: Metric::EstTokens, value }),
+        (0..400_u64).prop_map(|value| Trigger::AtLeast { metric: Metric::EstTokens, value }),
+    ];
+    let replacement = select(vec!["", "[cleared]", "ok", "\"\u{1f600}\"\n"]);
+    let clear = (applies(), 0..4_u32, trigger, replacement, any::<bool>()).prop_map(
+        |(applies, keep, trigger, replacement, sticky)| {
+            let replacement = replacement.into();
+            Step::ClearResults(ClearResults { applies, keep, trigger, replacement, sticky })
+        },
+    );
+    let boundary = select(vec![Boundary::Any, Boundary::SafeGroup]);
+    let window = (0..3_u32, 1..8_u32, boundary).prop_map(|(protect_head, keep, boundary)| {
+        Step::Window(Window { protect_head, keep, boundary })
+    });
+    prop_oneof![clear, window]
+}
+
+pub(crate) fn policy() -> impl Strategy<Value = Policy> {
+    let caps = prop::collection::vec(cap(), 0..3);
+    let others = prop::collection::vec(request_step(), 0..4);
+    (caps, others).prop_map(|(mut steps, others)| {
+        steps.extend(others);
+        Policy { name: "random".into(), estimator: Estimator::B4Ceil, steps }
+    })
+}
