@@ -1,6 +1,8 @@
 //! How fast a HAR becomes a recording: codex-long, 65 requests of one growing conversation
 //! (16.8 MB plain), and codex-std, where more is new. Bytes are those of the plain HAR.
 
+#![expect(missing_docs, reason = "the macros of criterion write undocumented functions")]
+
 use std::fs;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

@@ -1,5 +1,7 @@
 //! How fast all built-in policies are swept over several runs, on one thread and on two.
 
+#![expect(missing_docs, reason = "the macros of criterion write undocumented functions")]
+
 use benches::Workload;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use projector::policy::presets;

@@ -29,9 +29,25 @@ impl Workload {
     /// The fixture cannot be imported: a bench has nothing to measure then.
     #[must_use]
     pub fn new(case: &str) -> Self {
+        Self::import(&fixtures::har(case))
+    }
+
+    /// Makes up a chat of so many turns, each with one tool call and an output of 60 bytes, and
+    /// imports it.
+    ///
+    /// # Panics
+    /// The file cannot be written or imported.
+    #[must_use]
+    pub fn chat(turns: usize) -> Self {
         let folder = tempfile::tempdir().expect("a bench needs a folder to write to");
-        let report = fixtures::import(&fixtures::har(case), folder.path())
-            .expect("fixtures are valid HAR files");
+        let file = folder.path().join("chat.har");
+        fs::write(&file, chat_har(turns)).expect("the folder was just made");
+        Self::import(&file)
+    }
+
+    fn import(file: &std::path::Path) -> Self {
+        let folder = tempfile::tempdir().expect("a bench needs a folder to write to");
+        let report = fixtures::import(file, folder.path()).expect("workloads are valid HAR files");
         let recording =
             Recording::open(&report.recording).expect("what was imported can be opened");
         Self { recording, request_bytes: report.request_bytes, requests: report.requests, folder }
@@ -42,6 +58,26 @@ impl Workload {
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
+}
+
+/// A HAR of one growing chat. Text is escaped by hand: it holds quotes and nothing else.
+fn chat_har(turns: usize) -> String {
+    let mut messages = String::from(r#"{\"role\":\"user\",\"content\":\"go\"}"#);
+    let mut entries = Vec::with_capacity(turns);
+    for turn in 0..turns {
+        let call = format!(
+            r#"{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{turn}\",\"type\":\"function\",\"function\":{{\"name\":\"sh\",\"arguments\":\"{{}}\"}}}}]}}"#
+        );
+        entries.push(format!(
+            r#"{{"request":{{"method":"POST","url":"http://h/v1/chat/completions","headers":[],"postData":{{"text":"{{\"model\":\"m\",\"messages\":[{messages}]}}"}}}},"response":{{"status":200,"headers":[],"content":{{"mimeType":"application/json","text":"{{\"choices\":[{{\"message\":{call},\"finish_reason\":\"stop\"}}]}}"}}}}}}"#
+        ));
+        let output = format!("output {turn:06} ").repeat(4);
+        let result = format!(
+            r#"{{\"role\":\"tool\",\"tool_call_id\":\"c{turn}\",\"content\":\"{output}\"}}"#
+        );
+        messages = [messages.as_str(), call.as_str(), result.as_str()].join(",");
+    }
+    format!(r#"{{"log":{{"version":"1.2","entries":[{}]}}}}"#, entries.join(","))
 }
 
 /// The HAR of a case without its compression, in a file of its own.

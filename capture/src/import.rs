@@ -58,6 +58,13 @@ pub enum ImportError {
         /// The folder.
         recording: PathBuf,
     },
+    /// The recording of this name holds the beginning of a file that was cut, or of one whose
+    /// import was interrupted.
+    #[error("recording of this name is incomplete: {}", recording.display())]
+    Incomplete {
+        /// The folder.
+        recording: PathBuf,
+    },
     /// The recording that is there cannot be compared with the file.
     #[error("recording that has this name cannot be read: {}", recording.display())]
     Existing {
@@ -222,7 +229,15 @@ fn compare(
             return Err(ImportError::Existing { recording: recording.to_path_buf(), source });
         }
     };
-    let recorded = history.closed().and_then(|closed| closed.source_digest).ok_or_else(taken)?;
+    let complete = history.closed().and_then(|closed| closed.source_digest);
+    let recorded = match (complete, history.opened().origin) {
+        (Some(digest), _) => digest,
+        // Whether it is the same file cannot be told from a part of it.
+        (None, Origin::Har) => {
+            return Err(ImportError::Incomplete { recording: recording.to_path_buf() });
+        }
+        (None, _) => return Err(taken()),
+    };
     let reader = open(path, redactor)?;
     let found = digest(reader).map_err(|source| ImportError::Har {
         path: path.to_path_buf(),

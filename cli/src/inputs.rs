@@ -1,5 +1,8 @@
 //! What `REC...`, `REC` and `REC@N` stand for.
 
+mod import;
+mod scratch;
+
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -11,28 +14,66 @@ use replay::{LoadError, Recording, find_recordings};
 
 use crate::error::{Failure, Kind, map};
 use crate::report::number::counted;
+use crate::ui::Ui;
+
+pub(crate) use import::import;
+pub(crate) use scratch::Scratch;
 
 /// A recording that a command shall look at, or why there is none at that path.
 #[derive(Debug)]
 pub(crate) struct Input {
+    /// What users call it.
     pub(crate) path: PathBuf,
-    pub(crate) found: Result<(), Failure>,
+    /// Where it is.
+    pub(crate) found: Result<Place, Failure>,
+}
+
+/// Where a recording is: the folder that was named, or the one that a HAR file was imported into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// What users call it.
+    pub(crate) shown: PathBuf,
+    /// Its folder.
+    pub(crate) folder: PathBuf,
+}
+
+impl Place {
+    fn folder(path: PathBuf) -> Self {
+        Self { shown: path.clone(), folder: path }
+    }
+
+    /// True for a HAR file, whose recording goes away when the command ends.
+    pub(crate) fn is_file(&self) -> bool {
+        self.shown != self.folder
+    }
 }
 
 /// Finds the recordings that the words stand for, each once, in order.
 ///
-/// A folder without recordings counts as nothing when that is allowed.
-pub(crate) fn recordings(words: &[PathBuf], allow_empty: bool) -> Vec<Input> {
+/// A folder without recordings counts as nothing when that is allowed. A file is imported into
+/// `scratch`.
+pub(crate) fn recordings(
+    words: &[PathBuf],
+    allow_empty: bool,
+    scratch: &mut Scratch,
+    ui: &Ui,
+) -> Vec<Input> {
     let mut inputs = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut is_new = |path: &Path| {
+        seen.insert(fs::canonicalize(path).unwrap_or_else(|_gone| path.to_path_buf()))
+    };
     for word in words {
+        if word.is_file() {
+            if is_new(word) {
+                inputs.push(Input { path: word.clone(), found: scratch.import(word, ui) });
+            }
+            continue;
+        }
         match find_recordings(word) {
             Ok(found) => {
-                for path in found {
-                    let real = fs::canonicalize(&path).unwrap_or_else(|_gone| path.clone());
-                    if seen.insert(real) {
-                        inputs.push(Input { path, found: Ok(()) });
-                    }
+                for path in found.into_iter().filter(|path| is_new(path)) {
+                    inputs.push(Input { path: path.clone(), found: Ok(Place::folder(path)) });
                 }
             }
             Err(LoadError::NoRecording { .. }) if allow_empty => {}
@@ -52,7 +93,9 @@ fn missing(path: &Path, error: &LoadError) -> Failure {
     }
     match similar_name(path) {
         Some(other) => failure.hint(format!("did you mean {}?", other.display())),
-        None => failure.hint("a recording is a folder; `counterfold import har` makes one"),
+        None => failure.hint(
+            "a recording is a folder that `counterfold import har` makes, or the HAR file itself",
+        ),
     }
 }
 
@@ -83,10 +126,13 @@ pub(crate) fn closest(
 }
 
 /// The one recording that a path stands for.
-pub(crate) fn one(path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn one(path: &Path, scratch: &mut Scratch, ui: &Ui) -> Result<Place, Failure> {
+    if path.is_file() {
+        return scratch.import(path, ui);
+    }
     let found = find_recordings(path).map_err(|error| missing(path, &error))?;
     match found.as_slice() {
-        [only] => Ok(only.clone()),
+        [only] => Ok(Place::folder(only.clone())),
         [first, ..] => {
             let count = counted(found.len() as u64, "recording");
             let words = format!("{count} instead of one: {}", path.display());
@@ -98,8 +144,8 @@ pub(crate) fn one(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Opens a recording.
-pub(crate) fn open(path: &Path) -> Result<Recording, Failure> {
-    Recording::open(path).map_err(|error| map::load(&error))
+pub(crate) fn open(folder: &Path) -> Result<Recording, Failure> {
+    Recording::open(folder).map_err(|error| map::load(&error))
 }
 
 /// `REC@N`: a request of a recording, numbered from 1.
@@ -122,21 +168,34 @@ impl RequestName {
     }
 
     /// Opens the recording and finds the request.
-    pub(crate) fn open(&self) -> Result<(Recording, RequestId), Failure> {
-        let recording = open(&one(&self.recording)?)?;
-        let id = request(&recording, self.ordinal)?.captured.request;
-        Ok((recording, id))
+    pub(crate) fn open(&self, scratch: &mut Scratch, ui: &Ui) -> Result<Opened, Failure> {
+        let place = one(&self.recording, scratch, ui)?;
+        let recording = open(&place.folder)?;
+        let request = request(&recording, &place.shown, self.ordinal)?.captured.request;
+        Ok(Opened { place, recording, request })
     }
 }
 
+/// A request of an opened recording.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) place: Place,
+    pub(crate) recording: Recording,
+    pub(crate) request: RequestId,
+}
+
 /// The request with this number.
-pub(crate) fn request(recording: &Recording, ordinal: u64) -> Result<&Request, Failure> {
+fn request<'r>(
+    recording: &'r Recording,
+    shown: &Path,
+    ordinal: u64,
+) -> Result<&'r Request, Failure> {
     let history = recording.history();
     let found = RequestId::from_ordinal(ordinal).and_then(|id| history.request(id));
     found.ok_or_else(|| {
         let count = history.requests().len() as u64;
         let has = if count == 0 { "no requests".to_owned() } else { counted(count, "request") };
-        let words = format!("no request {ordinal}: {} has {has}", recording.path().display());
+        let words = format!("no request {ordinal}: {} has {has}", shown.display());
         let failure = Failure::new(Kind::NotFound, words);
         match count {
             0 => failure.hint("`counterfold log` shows what the recording holds"),

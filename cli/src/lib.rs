@@ -10,10 +10,12 @@
 //! [`main`] is public: whoever wants to program against counterfold uses the other crates.
 
 mod args;
+mod baseline;
 mod cmd;
 mod error;
 mod event;
 mod inputs;
+mod output;
 mod policies;
 mod report;
 mod text;
@@ -30,7 +32,9 @@ pub fn main() -> ExitCode {
         Err(error) => return ui::show_usage(&error),
     };
     let mut ui = ui::Ui::new(cli.global);
-    let outcome = cmd::run(cli.command, &mut ui).and_then(|outcome| {
+    // Whatever the outcome, what was imported for this command goes away at the end of it.
+    let mut scratch = inputs::Scratch::default();
+    let outcome = cmd::run(cli.command, &mut scratch, &mut ui).and_then(|outcome| {
         ui.flush()?;
         Ok(outcome)
     });

@@ -21,6 +21,11 @@ fn push_visible(c: char, out: &mut String) {
     }
 }
 
+/// Appends formatted text.
+pub(crate) fn push(out: &mut String, words: std::fmt::Arguments<'_>) {
+    out.write_fmt(words).expect("a string takes everything");
+}
+
 /// One line that cannot steer a terminal; line feeds and tabs become visible, too.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(steers) {
@@ -50,6 +55,16 @@ pub(crate) fn lines(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// A line that no build server takes for a command: those begin with `::`, or have `##[` anywhere.
+pub(crate) fn no_commands(line: &str) -> Cow<'_, str> {
+    let starts = line.trim_start().starts_with("::");
+    if !starts && !line.contains("##[") {
+        return Cow::Borrowed(line);
+    }
+    let bare = line.replace("##[", "##\\[");
+    Cow::Owned(if starts { ["\\", &bare].concat() } else { bare })
 }
 
 /// JSON text in which no string can steer a terminal. The value stays the same.
@@ -84,6 +99,20 @@ mod tests {
     #[test]
     fn content_keeps_its_lines_and_shows_bytes_that_are_no_text() {
         assert_eq!(lines(b"a\tb\n\x1b]0;x\x07\xff\xc3\xa9\r\n"), "a\tb\n^[]0;x^G\\xff\u{e9}^M\n");
+    }
+
+    #[test]
+    fn no_line_is_a_workflow_command() {
+        let cases = [
+            ("a ::error::b", "a ::error::b"),
+            ("::error::b", "\\::error::b"),
+            (" \t::stop-commands::x", "\\ \t::stop-commands::x"),
+            ("a ##[error]b ##[x]", "a ##\\[error]b ##\\[x]"),
+            ("::a ##[b]", "\\::a ##\\[b]"),
+        ];
+        for (line, shown) in cases {
+            assert_eq!(no_commands(line), shown);
+        }
     }
 
     #[test]

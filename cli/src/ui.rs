@@ -2,8 +2,9 @@
 //!
 //! Results go to standard output, words about them to standard error. Colors never carry meaning.
 
+use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
+use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, StdoutLock, Write as _};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -15,6 +16,9 @@ use crate::report::table::{self, Table};
 use crate::text;
 
 mod progress;
+
+/// Bytes of an answer that are read.
+const ANSWER_BYTES_MAX: u64 = 64;
 
 pub(crate) use progress::Progress;
 
@@ -51,6 +55,8 @@ pub(crate) struct Ui {
     results: Stream,
     messages: Stream,
     words: Words,
+    /// No line may be taken for a workflow command.
+    guarded: bool,
 }
 
 /// What is at the other end.
@@ -87,7 +93,42 @@ impl Ui {
                 (false, false) => Words::Normal,
                 (false, true) => Words::Many,
             },
+            guarded: false,
         }
+    }
+
+    /// From now on no line that is written can be taken for a workflow command, except
+    /// [`Ui::workflow_command`]. Build servers read both streams for them.
+    pub(crate) fn guard_commands(&mut self) {
+        self.guarded = true;
+    }
+
+    /// A workflow command, whose values are escaped already.
+    pub(crate) fn workflow_command(&mut self, command: &str) -> Result<(), Stop> {
+        writeln!(self.out, "{command}").map_err(Stop::from)
+    }
+
+    /// Asks on a terminal; `None` where there is nobody to ask.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<bool>, Stop> {
+        self.flush()?;
+        if !io::stdin().is_terminal() || !self.messages.is_terminal {
+            return Ok(None);
+        }
+        let mut err = io::stderr().lock();
+        let mut answer = String::new();
+        // Whoever cannot be asked has not said yes.
+        let asked = write!(err, "{question} [y/N] ").and_then(|()| err.flush());
+        let read =
+            asked.and_then(|()| io::stdin().lock().take(ANSWER_BYTES_MAX).read_line(&mut answer));
+        let answer = answer.trim().to_ascii_lowercase();
+        Ok(read.ok().map(|_bytes| answer == "y" || answer == "yes"))
+    }
+
+    fn write_line(&mut self, line: &str) -> Result<(), Stop> {
+        if self.guarded {
+            return writeln!(self.out, "{}", text::no_commands(line)).map_err(Stop::from);
+        }
+        writeln!(self.out, "{line}").map_err(Stop::from)
     }
 
     /// True when the user asked for more.
@@ -97,7 +138,7 @@ impl Ui {
 
     /// A line of a result.
     pub(crate) fn line(&mut self, line: Arguments<'_>) -> Result<(), Stop> {
-        writeln!(self.out, "{line}").map_err(Stop::from)
+        self.write_line(&line.to_string())
     }
 
     /// An empty line.
@@ -108,7 +149,7 @@ impl Ui {
     /// A line of a result in one tone.
     pub(crate) fn toned(&mut self, tone: Tone, line: &str) -> Result<(), Stop> {
         let line = paint(self.results.color, tone, line);
-        writeln!(self.out, "{line}").map_err(Stop::from)
+        self.write_line(&line)
     }
 
     /// A result as bytes.
@@ -133,7 +174,7 @@ impl Ui {
         let width = if self.results.is_terminal { table::terminal_columns() } else { None };
         let (lines, left_out) = table.lines(width, self.results.color);
         for line in lines {
-            writeln!(self.out, "{line}")?;
+            self.write_line(&line)?;
         }
         if left_out > 0 {
             let columns = counted(left_out as u64, "column");
@@ -186,8 +227,13 @@ impl Ui {
         self.say(&lines.join("\n"));
     }
 
-    #[expect(clippy::unused_self, reason = "whoever writes to standard error has to hold a Ui")]
     fn say(&self, words: &str) {
+        let words = if self.guarded {
+            let lines: Vec<_> = words.lines().map(text::no_commands).collect();
+            Cow::Owned(lines.join("\n"))
+        } else {
+            Cow::Borrowed(words)
+        };
         // There is nobody left to tell when this fails.
         let _written = writeln!(io::stderr().lock(), "{words}");
     }

@@ -141,25 +141,21 @@ fn of_request(verdict: &RequestVerdict) -> Option<String> {
 }
 
 fn diverged(verdict: &RequestVerdict) -> String {
-    let checks = [
-        ("put together from its parts", verdict.reassembly),
-        ("folded from the events", verdict.projection),
-        ("by its component digests", verdict.hash),
-    ];
+    let checks =
+        [("parts", verdict.reassembly), ("fold", verdict.projection), ("components", verdict.hash)];
     let named = checks.into_iter().filter(|(_, check)| *check == Check::Diverged);
-    let how = named.map(|(name, _)| name).collect::<Vec<_>>().join(" and ");
-    let mut words = format!("request {} is not the recorded one, {how}", verdict.ordinal);
-    if let Some(component) = verdict.drifted {
-        words.push_str(&format!("; its {component} drifted"));
-    }
-    if let Some(at) = &verdict.divergence {
+    let by = named.map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+    let drifted = verdict.drifted.map(|component| format!("; its {component} drifted"));
+    let place = verdict.divergence.as_ref().map(|at| {
         let pointer = if at.pointer.is_empty() { "the top level" } else { &at.pointer };
-        words.push_str(&format!(
-            "; first at byte {}, at {pointer}, in {}: recorded {}, found {}",
-            at.offset, at.part, at.expected, at.found
-        ));
-    }
-    words
+        let (offset, part) = (at.offset, &at.part);
+        let (recorded, found) = (&at.expected, &at.found);
+        format!(
+            "; first at byte {offset}, at {pointer}, in {part}: recorded {recorded}, found {found}"
+        )
+    });
+    let (drifted, place) = (drifted.unwrap_or_default(), place.unwrap_or_default());
+    format!("request {} is not as recorded (by {by}){drifted}{place}", verdict.ordinal)
 }
 
 /// Fails a test unless a recording verifies: every request comes back byte for byte, from its

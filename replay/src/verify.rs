@@ -2,9 +2,9 @@
 //!
 //! *Hash* recomputes the digests of system, tools, options and messages and names the component
 //! that drifted. *Reassembly* proves that nothing was lost: parts -> bytes == recorded digest.
-//! *Re-projection* proves that the projector explains what the client did: the events before a send, folded
-//! under the policy in force, give the same bytes. Both read everything; the store and the log
-//! are checked to the last byte on the way.
+//! *Re-projection* proves that the projector explains what the client did: the events before a
+//! send, folded under the policy in force, give the same bytes. All read everything; the store
+//! and the log are checked to the last byte on the way.
 
 mod check;
 mod coverage;

@@ -32,8 +32,13 @@ enum Field {
 /// The entry without the credentials that its places tell. An entry that breaks off or has
 /// another shape is redacted as far as it goes.
 pub(super) fn redact(recorder: &Recorder, entry: &[u8]) -> Vec<u8> {
-    let mut walk =
-        Walk { recorder, entry, cursor: Cursor::new(entry, 0), edits: Vec::new(), known: Vec::new() };
+    let mut walk = Walk {
+        recorder,
+        entry,
+        cursor: Cursor::new(entry, 0),
+        edits: Vec::new(),
+        known: Vec::new(),
+    };
     // Where the walk ends early, what it found so far still counts.
     let _broken = walk.entry();
     walk.finish()
@@ -70,7 +75,9 @@ impl Walk<'_> {
             b"queryString" => walk.fields(Field::Parameter),
             b"url" | b"redirectURL" => {
                 let value = walk.cursor.skip_value()?;
-                walk.replace(&value, &|redactor, text| redactor.redact_url(text).as_bytes().to_vec());
+                walk.replace(&value, &|redactor, text| {
+                    redactor.redact_url(text).as_bytes().to_vec()
+                });
                 Ok(())
             }
             b"postData" | b"content" => walk.body(),
@@ -141,17 +148,17 @@ impl Walk<'_> {
     /// A body: its form fields, and its text where that stands as base64.
     fn body(&mut self) -> Walked {
         let (mut texts, mut is_base64) = (Vec::new(), false);
-        self.members(&mut |walk, name| match name {
-            b"params" => walk.fields(Field::Parameter),
-            _ => {
-                let value = walk.cursor.skip_value()?;
-                match name {
-                    b"text" => texts.push(value),
-                    b"encoding" => is_base64 |= walk.text(&value).is_some_and(|it| it == b"base64"),
-                    _ => {}
-                }
-                Ok(())
+        self.members(&mut |walk, name| {
+            if name == b"params" {
+                return walk.fields(Field::Parameter);
             }
+            let value = walk.cursor.skip_value()?;
+            match name {
+                b"text" => texts.push(value),
+                b"encoding" => is_base64 |= walk.text(&value).is_some_and(|it| it == b"base64"),
+                _ => {}
+            }
+            Ok(())
         })?;
         for value in texts.iter().filter(|_| is_base64) {
             let plain = self.text(value).and_then(|text| STANDARD.decode(text).ok());

@@ -37,12 +37,7 @@ impl Importer {
     }
 
     /// Imports one entry.
-    pub(crate) fn entry(
-        &mut self,
-        index: u64,
-        offset: u64,
-        raw: &[u8],
-    ) -> Result<(), RecordError> {
+    pub(crate) fn entry(&mut self, index: u64, offset: u64, raw: &[u8]) -> Result<(), RecordError> {
         self.report.entries += 1;
         let Ok(entry) = parse_entry(raw, index, offset) else {
             return self.record(index, offset, raw, NoteKind::Unparsed);

@@ -101,7 +101,8 @@ fn a_parent_is_linked_where_it_is_known() {
     for (header, parent) in SESSION_HEADERS {
         let Some(parent) = parent else { continue };
         // Claude Code names the parent by the header that names a main conversation.
-        let main = if SESSION_HEADERS.iter().any(|(name, _)| *name == parent) { parent } else { header };
+        let main =
+            if SESSION_HEADERS.iter().any(|(name, _)| *name == parent) { parent } else { header };
         let mut sim = Sim::default();
         let orphan = [(header, "o"), (parent, "p")];
         assert_eq!(sim.with(&orphan).send("early"), Went::New(0, Header, None), "{header}");
@@ -192,7 +193,10 @@ fn system_messages_alone_join_nothing() {
 fn marks_and_surroundings_make_no_difference_but_the_dialect_does() {
     let mut sim = Sim::default();
     let body = |mark: &str, more: &str| {
-        format!(r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"a"{mark}}}]}}]{more}}}"#)
+        format!(
+            r#"{{"messages":[{{"role":"user",
+                "content":[{{"type":"text","text":"a"{mark}}}]}}]{more}}}"#
+        )
     };
     let mark = r#","cache_control":{"type":"ephemeral"}"#;
     let plain = body("", "");

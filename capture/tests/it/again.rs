@@ -59,7 +59,7 @@ fn a_recording_of_a_cut_file_is_not_taken_for_the_whole_file() {
     let before = files(&out);
     for bytes in [&whole[..whole.len() - 2], whole.as_str()] {
         fs::write(&file, bytes).unwrap();
-        assert!(matches!(import(&file, &out), Err(ImportError::NameTaken { .. })));
+        assert!(matches!(import(&file, &out), Err(ImportError::Incomplete { .. })));
         assert_eq!(files(&out), before);
     }
 }
@@ -102,10 +102,11 @@ fn a_damaged_recording_is_named_and_left_alone() {
 
 #[test]
 fn two_imports_with_the_same_identity_give_the_same_bytes() {
-    for case in ["codex-faults", "gemini-cli-std"] {
+    let secret = file_of("sk-ant-api03-DummyDummyDummy-0001 \\n sk-ant-api03-DummyDummyDummy-0002");
+    for har in [recorded("codex-faults"), recorded("gemini-cli-std"), secret.into_bytes()] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("run.har");
-        fs::write(&file, recorded(case)).unwrap();
+        fs::write(&file, har).unwrap();
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
         import(&file, &one).unwrap();
         import(&file, &two).unwrap();
@@ -116,7 +117,8 @@ fn two_imports_with_the_same_identity_give_the_same_bytes() {
                 .filter(|(path, _)| !path.ends_with("LOCK"))
                 .collect()
         };
-        assert!(relative(&one) == relative(&two), "{case}");
+        assert!(relative(&one).len() >= 4);
+        assert!(relative(&one) == relative(&two));
     }
 }
 

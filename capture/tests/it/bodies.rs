@@ -54,7 +54,7 @@ fn deep_nesting_is_kept_whole() {
         body.push_str(&open.repeat(100_000));
         exact(CHAT, body.clone(), false);
         let close = if open == "[" { "]" } else { "}" };
-        body.push_str("1");
+        body.push('1');
         body.push_str(&close.repeat(100_000));
         body.push_str("]}");
         exact(CHAT, body, false);
@@ -71,7 +71,11 @@ fn two_message_lists_are_kept_whole_and_other_repetitions_are_split() {
     let user = r#"{"role":"user","content":"go"}"#;
     exact(CHAT, format!(r#"{{"messages":[{user}],"messages":[{user}]}}"#), false);
     exact(RESPONSES, r#"{"input":"a","input":"b"}"#, false);
-    exact(CHAT, format!(r#"{{"model":"a","messages":[{user}],"model":"b","tools":[],"tools":[]}}"#), true);
+    exact(
+        CHAT,
+        format!(r#"{{"model":"a","messages":[{user}],"model":"b","tools":[],"tools":[]}}"#),
+        true,
+    );
     exact(
         CHAT,
         r#"{"messages":[{"role":"user","role":"tool","content":"a","content":"b"}]}"#,
@@ -105,9 +109,11 @@ fn half_a_surrogate_in_a_body_stays_in_the_literal() {
     }
     // A whole pair is text.
     let run = exact(CHAT, saying(br#""a \ud83d\ude00 b""#), true);
-    assert!(run.history.parts().iter().any(|part| part.holes.iter().any(|hole| {
-        run.history.text(hole).as_inline() == Some("a \u{1f600} b".as_bytes())
-    })));
+    assert!(run.history.parts().iter().any(|part| {
+        part.holes
+            .iter()
+            .any(|hole| run.history.text(hole).as_inline() == Some("a \u{1f600} b".as_bytes()))
+    }));
 }
 
 #[test]
@@ -128,7 +134,8 @@ fn numbers_beyond_every_type_come_back() {
     exact(
         ANTHROPIC,
         format!(
-            r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"a","name":"f","input":{{"n":[{numbers}]}}}}]}}]}}"#
+            r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"a",
+                "name":"f","input":{{"n":[{numbers}]}}}}]}}]}}"#
         ),
         true,
     );
@@ -137,7 +144,11 @@ fn numbers_beyond_every_type_come_back() {
 
 #[test]
 fn line_ends_blanks_and_byte_order_marks_come_back() {
-    let pretty = "{\r\n  \"model\" : \"m\",\r\n  \"messages\" : [\r\n    {\"role\":\"user\",\"content\":\"a\"},\r\n    {\"role\":\"user\",\"content\":\"b\"},\r\n    {\"role\":\"user\",\"content\":\"c\"}\r\n  ]\r\n}\r\n";
+    let pretty = "{\r\n  \"model\" : \"m\",\r\n  \"messages\" : [\
+                  \r\n    {\"role\":\"user\",\"content\":\"a\"},\
+                  \r\n    {\"role\":\"user\",\"content\":\"b\"},\
+                  \r\n    {\"role\":\"user\",\"content\":\"c\"}\
+                  \r\n  ]\r\n}\r\n";
     exact(CHAT, pretty, true);
     exact(CHAT, pretty.replace("\r\n    {\"role\":\"user\",\"content\":\"c\"}", "{}"), false);
     let marked = format!("\u{feff}{pretty}");
@@ -156,9 +167,17 @@ fn odd_lists_come_back() {
     exact(CHAT, r#"{"messages":[null,7,"text",[],{}]}"#, true);
     exact(CHAT, "{}", true);
     exact(RESPONSES, r#"{"model":"m","input":"plain \"text\"","stream":true}"#, true);
-    exact(RESPONSES, r#"{"input":[{"role":"alien","content":"a"},{"type":"alien","x":[{}]}]}"#, true);
+    exact(
+        RESPONSES,
+        r#"{"input":[{"role":"alien","content":"a"},{"type":"alien","x":[{}]}]}"#,
+        true,
+    );
     exact(CHAT, r#"{"messages":[{"role":"alien","content":"a"},{"role":7},{"role":null}]}"#, true);
-    exact(GEMINI, r#"{"contents":[{"role":"alien","parts":[{"alien":1},7]},{"parts":null}]}"#, true);
+    exact(
+        GEMINI,
+        r#"{"contents":[{"role":"alien","parts":[{"alien":1},7]},{"parts":null}]}"#,
+        true,
+    );
 }
 
 #[test]
@@ -257,24 +276,44 @@ fn ten_thousand_messages_come_back_and_grow_by_what_is_new() {
 
 #[test]
 fn more_messages_than_one_event_can_hold_come_back() {
-    // 60,000 new messages of some 300 bytes each are more than a frame.
-    let messages = |count: usize| -> Vec<String> {
-        let text = "x".repeat(240);
-        (0..count)
-            .map(|number| format!(r#"{{"role":"user","content":"{number} {text}"}}"#))
-            .collect()
-    };
-    let mut all = messages(60_000);
+    // Some 600 bytes each in an event, which is more than a frame; appended, then replaced.
+    let text = "x".repeat(480);
+    let mut all: Vec<_> = (0..30_000)
+        .map(|number| format!(r#"{{"role":"user","content":"{number} {text}"}}"#))
+        .collect();
     let first = format!(r#"{{"messages":[{}]}}"#, all.join(","));
-    // And as many that replace them: an edit instead of an appendix.
     for message in &mut all[1..] {
-        *message = message.replace("xx", "yy");
+        *message = message.replacen("xx", "yy", 1);
     }
     let second = format!(r#"{{"messages":[{}]}}"#, all.join(","));
-    let run = Run::of(&[Exchange::post(CHAT, first.clone()), Exchange::post(CHAT, second.clone())]);
+    let exchanges = [first.as_str(), &second].map(|body| Exchange::post(CHAT, body));
+    let run = Run::of(&exchanges);
     run.assert_exact(0, first.as_bytes(), true);
     run.assert_exact(1, second.as_bytes(), true);
     assert_eq!(run.lanes(), [vec![1, 2]]);
+}
+
+#[test]
+fn more_edits_than_one_event_can_hold_come_back() {
+    let small = |number: u32| format!(r#"{{"role":"user","content":"{number}"}}"#);
+    // A megabyte in an event: two thousand texts that are short enough to stand in it.
+    let large = |number: u32| {
+        let text = format!(r#"{{"type":"text","text":"{number} {}"}}"#, "x".repeat(480));
+        format!(r#"{{"role":"user","content":[{}]}}"#, vec![text; 2_000].join(","))
+    };
+    let body = |messages: Vec<String>| format!(r#"{{"messages":[{}]}}"#, messages.join(","));
+    let first = body((0..30).map(small).collect());
+    // Every second message is replaced by two.
+    let edited = |number: u32| match number % 2 {
+        0 => vec![small(number)],
+        _ => vec![large(number), large(number + 100)],
+    };
+    let second = body((0..30).flat_map(edited).collect());
+    let exchanges = [first.as_str(), &second].map(|body| Exchange::post(CHAT, body));
+    let run = Run::of(&exchanges);
+    run.assert_exact(1, second.as_bytes(), true);
+    assert_eq!(run.lanes(), [vec![1, 2]]);
+    assert!(run.request(1).changes.len() > 1);
 }
 
 #[test]
@@ -307,7 +346,8 @@ fn more_marks_than_one_event_can_hold_stay_in_their_messages() {
 #[test]
 fn a_list_in_which_every_second_message_changes_comes_back() {
     let body = |odd: &str| {
-        let items: Vec<_> = (0..500_000).map(|number| if number % 2 == 0 { "1" } else { odd }).collect();
+        let items: Vec<_> =
+            (0..500_000).map(|number| if number % 2 == 0 { "1" } else { odd }).collect();
         format!(r#"{{"input":[{}]}}"#, items.join(","))
     };
     let (first, second) = (body("2"), body("3"));
@@ -317,6 +357,8 @@ fn a_list_in_which_every_second_message_changes_comes_back() {
     ]);
     run.assert_exact(0, first.as_bytes(), true);
     run.assert_exact(1, second.as_bytes(), true);
+    // The difference would be longer than the list.
+    assert!(run.request(1).captured.base.is_none());
     assert_eq!(run.lanes(), [vec![1, 2]]);
 }
 
@@ -333,7 +375,9 @@ fn ten_thousand_long_headers_are_recorded() {
 #[test]
 fn a_part_with_more_slots_than_are_cut_comes_back() {
     let blocks: Vec<_> = (0..70_000)
-        .map(|number| format!(r#"{{"type":"tool_result","tool_use_id":"t{number}","content":"o"}}"#))
+        .map(|number| {
+            format!(r#"{{"type":"tool_result","tool_use_id":"t{number}","content":"o"}}"#)
+        })
         .collect();
     let body = format!(r#"{{"messages":[{{"role":"user","content":[{}]}}]}}"#, blocks.join(","));
     exact(ANTHROPIC, body, true);

@@ -36,7 +36,8 @@ fn a_file_that_is_no_har_is_refused_and_leaves_no_recording() {
     assert!(matches!(reason(br#"{"log":[]}"#), NotHarReason::LogNotAnObject { .. }));
     assert!(matches!(reason(br#"{"log":{"entries":{}}}"#), NotHarReason::EntriesNotAnArray { .. }));
     assert!(matches!(reason(b"{ no json"), NotHarReason::NotJson { .. }));
-    let record = br#"{"type":"user","message":{"role":"user","content":"sk-ant-0123456789abcdef"}}"#;
+    let record =
+        br#"{"type":"user","message":{"role":"user","content":"sk-ant-0123456789abcdef"}}"#;
     let error = refused(&[record.as_slice(), b"\n", record].concat());
     assert!(!error.to_string().contains("sk-ant"), "{error}");
 }
@@ -64,10 +65,12 @@ fn a_har_without_entries_is_an_empty_recording() {
 /// As short as a HAR with a call, a record and a result can be: each cut is an import.
 fn small() -> String {
     let call = r#"{\"output\":[{\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"f\"}]}"#;
-    let result = r#"{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"o\"}]}"#;
+    let result =
+        r#"{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"o\"}]}"#;
     let post = |text: &str, more: &str| {
         format!(
-            r#"{{"request":{{"method":"POST","url":"/responses","postData":{{"text":"{text}"}}}}{more}}}"#
+            r#"{{"request":{{"method":"POST","url":"/responses",
+                "postData":{{"text":"{text}"}}}}{more}}}"#
         )
     };
     let answer = format!(r#","response":{{"status":200,"content":{{"text":"{call}"}}}}"#);

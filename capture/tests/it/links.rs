@@ -24,7 +24,9 @@ fn outputs(texts: &[Option<&str>]) -> Vec<Option<Vec<String>>> {
 /// An assistant message of Chat that asks for calls, each an id and a name.
 fn chat_calls(calls: &[(&str, &str)]) -> String {
     let call = |(id, name): &(&str, &str)| {
-        format!(r#"{{"id":"{id}","type":"function","function":{{"name":"{name}","arguments":"{{}}"}}}}"#)
+        format!(
+            r#"{{"id":"{id}","type":"function","function":{{"name":"{name}","arguments":"{{}}"}}}}"#
+        )
     };
     let calls: Vec<_> = calls.iter().map(call).collect();
     format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","))
@@ -108,10 +110,10 @@ fn a_second_result_of_a_call_is_told_apart() {
 
 #[test]
 fn two_results_of_one_call_in_one_message_make_no_second_return() {
-    let asked = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
-    let block = |text: &str| {
-        format!(r#"{{"type":"tool_result","tool_use_id":"a","content":"{text}"}}"#)
-    };
+    let asked =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
+    let block =
+        |text: &str| format!(r#"{{"type":"tool_result","tool_use_id":"a","content":"{text}"}}"#);
     for (second, cause) in [("one", result(0)), ("two", Cause::Unlinked(Unlinked::SecondResult))] {
         let both = format!(r#"{{"role":"user","content":[{},{}]}}"#, block("one"), block(second));
         let body = |messages: &[&str]| format!(r#"{{"messages":[{}]}}"#, messages.join(","));
@@ -158,7 +160,8 @@ fn one_id_in_two_conversations_names_two_calls() {
 #[test]
 fn all_blocks_of_a_result_belong_to_its_call() {
     let asked = chat_calls(&[("a", "f"), ("b", "f")]);
-    let blocks = r#"{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]}"#;
+    let blocks = r#"{"role":"tool","tool_call_id":"a","content":[{"type":"text",
+        "text":"one"},{"type":"text","text":"two"}]}"#;
     let other = chat_result("b", "three");
     let run = Run::of(&[
         Exchange::chat(&[USER]).answer(chat_answer(&asked)),
@@ -172,7 +175,8 @@ fn all_blocks_of_a_result_belong_to_its_call() {
         format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#)
     };
     let calls = [call("a"), call("b")].join(",");
-    let blocks = r#"{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"one"},{"type":"input_text","text":"two"}]}"#;
+    let blocks = r#"{"type":"function_call_output","call_id":"a","output":[{"type":"input_text",
+        "text":"one"},{"type":"input_text","text":"two"}]}"#;
     let other = r#"{"type":"function_call_output","call_id":"b","output":"three"}"#;
     let run = Run::of(&[
         Exchange::post(RESPONSES, format!(r#"{{"input":[{USER}]}}"#))
@@ -184,9 +188,11 @@ fn all_blocks_of_a_result_belong_to_its_call() {
 
 #[test]
 fn text_that_is_no_result_is_taken_for_none() {
-    let asked = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
+    let asked =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
     let reply = format!(r#"{{"type":"message","stop_reason":"tool_use",{}"#, &asked[1..]);
-    let found = r#"{"role":"user","content":[{"type":"search_result","source":"s","content":[{"type":"text","text":"found"}]}]}"#;
+    let found = r#"{"role":"user","content":[{"type":"search_result","source":"s",
+        "content":[{"type":"text","text":"found"}]}]}"#;
     let body = |messages: &[&str]| format!(r#"{{"messages":[{}]}}"#, messages.join(","));
     let run = Run::of(&[
         Exchange::post(ANTHROPIC, body(&[USER])).answer(reply),
@@ -250,7 +256,9 @@ fn assistant_messages_that_nobody_said_are_told_apart() {
 
 #[test]
 fn a_call_without_a_name_or_with_broken_arguments_is_recorded() {
-    let asked = r#"{"role":"assistant","tool_calls":[{"index":0,"id":"","function":{"arguments":"{\"a\":"}},{"index":1,"id":"b","function":{"name":"","arguments":"not json \" \\"}}]}"#;
+    let asked = r#"{"role":"assistant","tool_calls":[{"index":0,"id":"",
+        "function":{"arguments":"{\"a\":"}},{"index":1,"id":"b","function":{"name":"",
+        "arguments":"not json \" \\"}}]}"#;
     let run = Run::of(&[
         Exchange::chat(&[USER]).answer(chat_answer(asked)),
         Exchange::chat(&[USER, asked, &chat_result("b", "o")]),
@@ -263,7 +271,10 @@ fn a_call_without_a_name_or_with_broken_arguments_is_recorded() {
 fn more_items_than_one_event_can_hold_are_cut_and_the_answer_is_kept_whole() {
     let text = "x".repeat(300);
     let item = |number: usize| {
-        format!(r#"{{"type":"function_call","call_id":"{number} {text}","name":"{text}","arguments":"{number}{text}"}}"#)
+        format!(
+            r#"{{"type":"function_call","call_id":"{number} {text}","name":"{text}",
+                "arguments":"{number}{text}"}}"#
+        )
     };
     let items: Vec<_> = (0..30_000).map(item).collect();
     let reply = format!(r#"{{"status":"completed","output":[{}]}}"#, items.join(","));
@@ -279,12 +290,15 @@ fn more_items_than_one_event_can_hold_are_cut_and_the_answer_is_kept_whole() {
 
 #[test]
 fn the_same_message_twice_in_a_body_is_one_part() {
-    let run = Run::of(&[Exchange::chat(&[USER, USER, USER]), Exchange::chat(&[USER, USER, USER, USER])]);
+    let run =
+        Run::of(&[Exchange::chat(&[USER, USER, USER]), Exchange::chat(&[USER, USER, USER, USER])]);
     assert_eq!(run.lanes(), [vec![1, 2]]);
     run.assert_exact(1, &run.bodies[1].clone(), true);
-    let items = run.history.parts().iter().filter(|part| {
-        run.history.skeleton(part).kind == ledger::wire::PartKind::Item
-    });
+    let items = run
+        .history
+        .parts()
+        .iter()
+        .filter(|part| run.history.skeleton(part).kind == ledger::wire::PartKind::Item);
     assert_eq!(items.count(), 1);
 }
 

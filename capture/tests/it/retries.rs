@@ -60,10 +60,7 @@ fn a_request_with_something_new_is_no_attempt() {
 fn attempts_of_two_conversations_are_counted_apart() {
     let other = || Exchange::chat(&[r#"{"role":"user","content":"other"}"#]);
     let run = Run::of(&[chat().status(500), other(), chat().answer(DONE), other(), chat()]);
-    assert_eq!(
-        attempts(&run),
-        [(1, None), (1, None), (2, Some(1)), (2, Some(2)), (1, None)]
-    );
+    assert_eq!(attempts(&run), [(1, None), (1, None), (2, Some(1)), (2, Some(2)), (1, None)]);
 }
 
 #[test]
@@ -79,9 +76,12 @@ fn a_stream_that_the_file_calls_cut_is_aborted_though_it_looks_whole() {
 
 #[test]
 fn text_that_arrived_before_a_break_is_known_when_it_comes_back() {
-    let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Let me see."}]}}"#;
-    let begun = r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"sh","arguments":""}}"#;
-    let said = r#"{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Let me see."}]}"#;
+    let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message",
+        "id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Let me see."}]}}"#;
+    let begun = r#"{"type":"response.output_item.added","output_index":1,
+        "item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"sh","arguments":""}}"#;
+    let said = r#"{"type":"message","id":"msg_1","role":"assistant",
+        "content":[{"type":"output_text","text":"Let me see."}]}"#;
     let body = |items: &[&str]| format!(r#"{{"input":[{}]}}"#, items.join(","));
     let run = Run::of(&[
         Exchange::post(RESPONSES, body(&[USER])).stream(&[done, begun]),
@@ -93,10 +93,14 @@ fn text_that_arrived_before_a_break_is_known_when_it_comes_back() {
     assert_eq!(attempts(&run), [(1, None), (1, None)]);
     let kinds: Vec<_> = run.items(0).iter().map(|item| (item.kind, item.complete)).collect();
     assert_eq!(kinds, [(ItemKind::Text, true), (ItemKind::ToolCall, false)]);
-    let [message] = run.history.parts().iter().rev().filter(|p| p.holes.len() == 2).collect::<Vec<_>>()[..] else {
+    let [message] =
+        run.history.parts().iter().rev().filter(|p| p.holes.len() == 2).collect::<Vec<_>>()[..]
+    else {
         panic!("the message has an id and a text");
     };
-    assert!(message.holes.iter().all(|hole| !matches!(hole.value, ledger::event::HoleValue::Own(_))));
+    assert!(
+        message.holes.iter().all(|hole| !matches!(hole.value, ledger::event::HoleValue::Own(_)))
+    );
 }
 
 #[test]
@@ -104,10 +108,11 @@ fn partial_text_of_a_cut_stream_is_on_record() {
     let events = [
         r#"{"type":"message_start","message":{"id":"m1","content":[],"usage":{"input_tokens":7}}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
-        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Half a sen"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta",
+            "text":"Half a sen"}}"#,
     ];
     let body = format!(r#"{{"messages":[{USER}]}}"#);
-    let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let stream = crate::support::sse(&events);
     for torn in ["", "data: {\"type\":\"content_block_delta\",\"ind", "data: \u{1}"] {
         let cut = Stands::Bytes((stream.clone() + torn).into_bytes());
         let partial = r#"{"role":"assistant","content":[{"type":"text","text":"Half a sen"}]}"#;
@@ -125,12 +130,13 @@ fn partial_text_of_a_cut_stream_is_on_record() {
 #[test]
 fn answers_that_are_none_of_the_dialect_are_kept_as_they_came() {
     let reply = |bytes: &[u8]| {
-        let run = Run::of(&[
-            Exchange::post(CHAT, r#"{"messages":[]}"#)
-                .answer_as("text/event-stream", Stands::Bytes(bytes.to_vec())),
-        ]);
+        let run = Run::of(&[Exchange::post(CHAT, r#"{"messages":[]}"#)
+            .answer_as("text/event-stream", Stands::Bytes(bytes.to_vec()))]);
         let (end, answer) = run.request(0).answer.clone().unwrap();
-        assert_eq!(answer.body.map(|body| body.read(&run.store).unwrap().to_vec()).unwrap_or_default(), bytes);
+        assert_eq!(
+            answer.body.map(|body| body.read(&run.store).unwrap().to_vec()).unwrap_or_default(),
+            bytes
+        );
         assert!(!answer.body_withheld);
         end
     };

@@ -41,7 +41,8 @@ fn what_is_no_model_request_is_kept_as_it_stands() {
     kept(&Exchange::post("http://h/rpc", "not json").json(), NoteKind::SideExchange);
     kept(&Exchange::post("http://h/rpc", [0xff, 0x00]).json(), NoteKind::SideExchange);
     kept(&Exchange::new("POST", CHAT).json(), NoteKind::NoBody);
-    let not_base64 = r#"{"request":{"method":"POST","url":"http://h/v1/messages","postData":{"text":"*","encoding":"base64"}}}"#;
+    let not_base64 = r#"{"request":{"method":"POST","url":"http://h/v1/messages",
+        "postData":{"text":"*","encoding":"base64"}}}"#;
     kept(not_base64, NoteKind::NoBody);
 }
 
@@ -61,7 +62,8 @@ fn a_post_to_an_unknown_path_is_a_request_when_its_body_is_one() {
 
 #[test]
 fn a_web_socket_is_kept_as_it_stands() {
-    let messages = r#","_webSocketMessages":[{"type":"send","opcode":1,"data":"{\"type\":\"response.create\",\"input\":[]}"}]"#;
+    let messages = r#","_webSocketMessages":[{"type":"send","opcode":1,
+        "data":"{\"type\":\"response.create\",\"input\":[]}"}]"#;
     kept(&Exchange::new("GET", RESPONSES).status(101).more(messages).json(), NoteKind::WebSocket);
     kept(&Exchange::new("GET", RESPONSES).status(101).json(), NoteKind::WebSocket);
     kept(&Exchange::post(RESPONSES, "{}").more(messages).json(), NoteKind::WebSocket);
@@ -89,7 +91,8 @@ fn an_element_that_is_no_entry_is_kept_as_it_stands() {
 fn a_request_without_an_answer_failed() {
     for response in ["", r#","response":null"#, r#","response":{}"#] {
         let entry = format!(
-            r#"{{"request":{{"method":"POST","url":"{CHAT}","postData":{{"text":{}}}}}{response}}}"#,
+            r#"{{"request":{{"method":"POST","url":"{CHAT}",
+                "postData":{{"text":{}}}}}{response}}}"#,
             crate::support::quoted(BODY)
         );
         let run = between(&entry);
@@ -103,7 +106,9 @@ fn a_request_without_an_answer_failed() {
 #[test]
 fn members_of_the_wrong_size_or_type_cost_nothing_but_themselves() {
     let entry = format!(
-        r#"{{"startedDateTime":"yesterday","time":1e400,"_sequence":"x","_cut":7,"request":{{"method":"POST","url":"{CHAT}","bodySize":18446744073709551616,"postData":{{"text":{}}}}},"response":{{"status":99999}}}}"#,
+        r#"{{"startedDateTime":"yesterday","time":1e400,"_sequence":"x","_cut":7,
+            "request":{{"method":"POST","url":"{CHAT}","bodySize":18446744073709551616,
+            "postData":{{"text":{}}}}},"response":{{"status":99999}}}}"#,
         crate::support::quoted(BODY)
     );
     let run = between(&entry);
@@ -115,7 +120,8 @@ fn members_of_the_wrong_size_or_type_cost_nothing_but_themselves() {
 fn a_body_of_another_length_than_declared_is_not_called_exact() {
     let entry = |bytes: i64| {
         format!(
-            r#"{{"request":{{"method":"POST","url":"{CHAT}","bodySize":{bytes},"postData":{{"text":{}}}}}}}"#,
+            r#"{{"request":{{"method":"POST","url":"{CHAT}","bodySize":{bytes},
+                "postData":{{"text":{}}}}}}}"#,
             crate::support::quoted(BODY)
         )
     };
@@ -134,7 +140,8 @@ fn a_body_of_another_length_than_declared_is_not_called_exact() {
 
 #[test]
 fn half_a_surrogate_in_the_file_is_kept_and_not_called_exact() {
-    let escaped = r#"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a \ud83d b\"}]}"#;
+    let escaped =
+        r#"{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"a \ud83d b\"}]}"#;
     let entry = Exchange::new("POST", CHAT).body(Stands::Escaped(escaped.to_owned()));
     let run = between(&entry.json());
     assert_eq!(run.request(1).captured.rung, Rung::Reconstructed);
@@ -142,4 +149,14 @@ fn half_a_surrogate_in_the_file_is_kept_and_not_called_exact() {
     let body = &run.bodies[1];
     assert!(body.windows(7).any(|bytes| bytes == b"a \xed\xa0\xbd b"));
     assert!(run.request(1).captured.unsplit.is_none());
+}
+
+#[test]
+fn more_headers_than_are_read_make_an_entry_that_is_kept_as_it_stands() {
+    let entry = |count: usize| {
+        let headers = vec!["{}"; count].join(",");
+        format!(r#"{{"request":{{"method":"GET","url":"http://h/","headers":[{headers}]}}}}"#)
+    };
+    kept(&entry(10_000), NoteKind::SideExchange);
+    kept(&entry(10_001), NoteKind::Unparsed);
 }

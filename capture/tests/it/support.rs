@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use artifacts::fs::StoreReader;
 use base64::Engine as _;
 use capture::import::{ImportError, ImportOptions, ImportReport, NoteKind, import_har};
-use ledger::event::{AnswerItem, Cause, Rung};
+use ledger::event::{AnswerItem, Cause, Rung, Splice};
 use ledger::fs::LogReader;
-use ledger::history::{Change, End, History, ListWalker, Request};
+use ledger::history::{Caused, Change, End, History, ListWalker, Request};
 use ledger::id::RunId;
 use ledger::recorder::Identity;
 use ledger::render;
@@ -98,8 +98,7 @@ impl Exchange {
 
     /// The answer, an event stream of these events.
     pub(crate) fn stream(self, events: &[&str]) -> Self {
-        let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-        self.answer_as("text/event-stream", Stands::Bytes(stream.into_bytes()))
+        self.answer_as("text/event-stream", Stands::Bytes(sse(events).into_bytes()))
     }
 
     pub(crate) fn answer_as(mut self, mime: &'static str, reply: Stands) -> Self {
@@ -117,7 +116,8 @@ impl Exchange {
     /// The entry.
     pub(crate) fn json(&self) -> String {
         let mut out = format!(
-            r#"{{"startedDateTime":"2026-11-30T10:00:00Z","time":1,"request":{{"method":"{}","url":{},"headers":{}"#,
+            r#"{{"startedDateTime":"2026-11-30T10:00:00Z","time":1,"request":{{"method":"{}",
+                "url":{},"headers":{}"#,
             self.method,
             quoted(&self.url),
             headers(&self.sent)
@@ -128,7 +128,8 @@ impl Exchange {
         let content = standing(&self.reply).map_or(String::new(), |text| format!(",{text}"));
         write!(
             out,
-            r#"}},"response":{{"status":{},"headers":{},"content":{{"mimeType":"{}"{content}}}}}{}}}"#,
+            r#"}},"response":{{"status":{},"headers":{},
+                "content":{{"mimeType":"{}"{content}}}}}{}}}"#,
             self.status,
             headers(&self.got),
             self.mime,
@@ -137,6 +138,12 @@ impl Exchange {
         .unwrap();
         out
     }
+}
+
+/// An event stream, each event on one line.
+pub(crate) fn sse(events: &[&str]) -> String {
+    let event = |event: &&str| format!("data: {}\n\n", event.replace('\n', " "));
+    events.iter().map(event).collect::<Vec<_>>().concat()
 }
 
 pub(crate) fn quoted(text: &str) -> String {
@@ -206,7 +213,7 @@ pub(crate) fn import(file: &Path, into: &Path) -> Result<ImportReport, ImportErr
 
 /// A recording that was read back and whose requests all came back by their digests.
 pub(crate) struct Run {
-    pub(crate) folder: TempDir,
+    _folder: TempDir,
     pub(crate) recording: PathBuf,
     pub(crate) history: History,
     pub(crate) store: StoreReader,
@@ -234,7 +241,7 @@ impl Run {
     /// Imports a file; an error only where nothing was recorded.
     #[track_caller]
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, ImportError> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder_for(bytes.len());
         let file = folder.path().join("run.har");
         fs::write(&file, bytes).unwrap();
         let (report, complete) = match import(&file, &folder.path().join("out")) {
@@ -254,7 +261,10 @@ impl Run {
         assert_eq!(run.history.sessions().len() as u64, report.conversations);
         let closed = run.history.closed().unwrap();
         assert_eq!((closed.complete, closed.source_digest.is_some()), (complete, complete));
-        assert_eq!((closed.source_records, closed.source_unknown), (report.entries, report.records));
+        assert_eq!(
+            (closed.source_records, closed.source_unknown),
+            (report.entries, report.records)
+        );
         Ok(run)
     }
 
@@ -270,6 +280,7 @@ impl Run {
             Err(error) => panic!("{}", told(&error)),
         };
         let store = StoreReader::open(&recording.join("art")).unwrap();
+        assert_changes_make_lists(&history);
         let bodies = bodies(&history, &store);
         for (request, body) in history.requests().iter().zip(&bodies) {
             let captured = &request.captured;
@@ -278,7 +289,7 @@ impl Run {
             assert_eq!(captured.body_bytes, body.len() as u64);
         }
         let recording = recording.to_path_buf();
-        Self { folder, recording, history, store, bodies, notes, complete }
+        Self { _folder: folder, recording, history, store, bodies, notes, complete }
     }
 
     pub(crate) fn request(&self, index: usize) -> &Request {
@@ -335,6 +346,40 @@ impl Run {
         assert!(self.bodies[index] == body, "request {index} is not the body that was sent");
         assert_eq!(captured.rung, Rung::BodyExact);
         assert_eq!(captured.unsplit.is_none(), split, "{:?}", captured.unsplit);
+    }
+}
+
+/// A temporary folder; for small files in memory where the system has that, since an import waits
+/// for the disk several times.
+fn folder_for(bytes: usize) -> TempDir {
+    let small = bytes < 1 << 20;
+    let memory = small.then(|| tempfile::tempdir_in("/dev/shm").ok()).flatten();
+    memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
+}
+
+/// Checks that what is told of each conversation before a request makes the list of the request.
+#[track_caller]
+fn assert_changes_make_lists(history: &History) {
+    let mut told = vec![Vec::new(); history.sessions().len()];
+    let mut walker = ListWalker::new(history);
+    for request in history.requests() {
+        let list = &mut told[request.session().index()];
+        for change in &request.changes {
+            match change {
+                Change::Appended(parts) => list.extend(parts.iter().map(|(part, _)| *part)),
+                Change::Edited(splices) => {
+                    let parts = |splice: &Splice<Caused>| Splice {
+                        at: splice.at,
+                        remove: splice.remove,
+                        insert: splice.insert.iter().map(|(part, _)| *part).collect(),
+                    };
+                    let splices: Vec<_> = splices.iter().map(parts).collect();
+                    ledger::diff::apply(list, &splices).unwrap();
+                }
+            }
+        }
+        let id = request.captured.request;
+        assert!(*list == walker.lists(id).unwrap().items, "request {}", id.ordinal());
     }
 }
 

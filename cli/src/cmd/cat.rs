@@ -8,7 +8,7 @@ use replay::Recording;
 use replay::assemble::Assembler;
 
 use crate::error::{Ended, Failure, Kind, Outcome, map};
-use crate::inputs::{self, RequestName};
+use crate::inputs::{self, Opened, RequestName, Scratch};
 use crate::report::number::counted;
 use crate::ui::Ui;
 
@@ -42,23 +42,23 @@ pub(crate) struct CatArgs {
     escape: bool,
 }
 
-pub(crate) fn run(args: &CatArgs, ui: &mut Ui) -> Ended {
-    match &args.artifact {
-        Some(id) => {
-            let recording = inputs::open(&inputs::one(&args.recording)?)?;
-            ui.content(&artifact(&recording, id)?, args.escape)?;
-        }
-        None => ui.content(&body(&args.recording)?, args.escape)?,
+pub(crate) fn run(args: &CatArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
+    if let Some(id) = &args.artifact {
+        let recording = inputs::open(&inputs::one(&args.recording, scratch, ui)?.folder)?;
+        ui.content(&artifact(&recording, id)?, args.escape)?;
+    } else {
+        let body = body(&args.recording, scratch, ui)?;
+        ui.content(&body, args.escape)?;
     }
     Ok(Outcome::Fine)
 }
 
-fn body(word: &Path) -> Result<Vec<u8>, Failure> {
+fn body(word: &Path, scratch: &mut Scratch, ui: &Ui) -> Result<Vec<u8>, Failure> {
     let name = RequestName::parse(word.as_os_str()).map_err(|form| {
         Failure::new(Kind::Usage, format!("neither an artifact nor a request is named: {form}"))
             .hint("or name an artifact: `counterfold cat REC ARTIFACT`")
     })?;
-    let (recording, request) = name.open()?;
+    let Opened { recording, request, .. } = name.open(scratch, ui)?;
     let mut assembler = Assembler::new(recording.history(), recording.as_source());
     assembler.body(request).map_err(|error| map::assemble(&error))
 }

@@ -6,6 +6,7 @@ mod lines;
 mod side;
 
 use clap::Args;
+use ledger::id::RequestId;
 use projector::{Fidelity, Policy};
 use replay::Recording;
 use replay::diff::projected;
@@ -15,7 +16,7 @@ use self::side::Side;
 use crate::args::{Format, FormatArgs, request_name};
 use crate::cmd::project::hidden;
 use crate::error::{Ended, Failure, Kind, Outcome, Stop, map};
-use crate::inputs::RequestName;
+use crate::inputs::{Opened, RequestName, Scratch};
 use crate::policies::{self, Named};
 use crate::report::number::{bytes, count};
 use crate::report::table::{Column, Table};
@@ -54,7 +55,7 @@ pub(crate) struct DiffArgs {
     format: FormatArgs,
 }
 
-pub(crate) fn run(args: &DiffArgs, ui: &mut Ui) -> Ended {
+pub(crate) fn run(args: &DiffArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     let (left, right) = match args.policies.as_slice() {
         [only] => (policies::resolve(policies::RECORDED)?, policies::resolve(only)?),
         [first, second] => (policies::resolve(first)?, policies::resolve(second)?),
@@ -64,14 +65,16 @@ pub(crate) fn run(args: &DiffArgs, ui: &mut Ui) -> Ended {
                 .into());
         }
     };
-    let (recording, request) = args.request.open()?;
+    let Opened { place, recording, request } = args.request.open(scratch, ui)?;
     let all = side::items(&recording, request)?;
-    let left = one(&recording, left, args, &all)?;
-    let right = one(&recording, right, args, &all)?;
+    let left = one(&recording, left, args, request, &all)?;
+    let right = one(&recording, right, args, request, &all)?;
     let changes = change::changes(&recording, &all, &left, &right)?;
     let same = left.body == right.body;
     match args.format.format {
-        Format::Json => ui.json(&document::document(args, &recording, &left, &right, &changes))?,
+        Format::Json => {
+            ui.json(&document::document(args, &place.shown, &left, &right, &changes))?;
+        }
         Format::Table => print(args, &left, &right, &changes, ui)?,
     }
     Ok(if same { Outcome::Fine } else { Outcome::Found })
@@ -81,10 +84,10 @@ fn one(
     recording: &Recording,
     named: Named,
     args: &DiffArgs,
+    request: RequestId,
     all: &[ledger::id::PartNo],
 ) -> Result<Side, Failure> {
     let Named { id, policy, .. } = named;
-    let request = side::request_id(recording, args.request.ordinal)?;
     let done = projected(recording, &policy, request).map_err(|error| map::project(&error))?;
     if let Fidelity::Refused(_) = done.projection.fidelity {
         let (_, reason) = done.projection.fidelity.reason().unwrap_or_default();

@@ -2,14 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use capture::import::{ImportError, ImportOptions, ImportReport, import_har};
+use capture::import::{ImportError, ImportReport};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, Stop, file, map};
+use crate::inputs;
 use crate::report::number;
 use crate::report::table::{Cell, Column, Table};
 use crate::ui::{Tone, Ui};
@@ -116,19 +116,7 @@ fn expand(word: &Path, allow_empty: bool) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn one(file: PathBuf, into: &Path, ui: &Ui) -> Imported {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let progress = ui.progress(&format!("importing {}", file.display()), 0);
-    let mut told = |entries, bytes| {
-        progress
-            .message(|| format!("{}, {}", number::counted(entries, "entry"), number::bytes(bytes)));
-    };
-    let mut options = ImportOptions {
-        recorder: concat!("counterfold ", env!("CARGO_PKG_VERSION")),
-        now_unix_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),
-        identity: None,
-        progress: &mut told,
-    };
-    match import_har(&file, into, &mut options) {
+    match inputs::import(&file, into, ui) {
         Ok(report) => Imported { file, report: Some(report), failure: None },
         Err(error) => {
             let failure = Some(map::import(&error));

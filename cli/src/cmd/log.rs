@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::{Format, FormatArgs};
 use crate::error::{self, Ended, Failure, Outcome, map};
 use crate::event::{Listing, time};
-use crate::inputs;
+use crate::inputs::{self, Scratch};
 use crate::report::number;
 use crate::text::one_line;
 use crate::tree::Node;
@@ -79,9 +79,9 @@ struct EventEntry {
     facts: Node,
 }
 
-pub(crate) fn run(args: &LogArgs, ui: &mut Ui) -> Ended {
-    let path = inputs::one(&args.recording)?;
-    let mut reader = LogReader::open(&path).map_err(|error| map::open(&error))?;
+pub(crate) fn run(args: &LogArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
+    let place = inputs::one(&args.recording, scratch, ui)?;
+    let mut reader = LogReader::open(&place.folder).map_err(|error| map::open(&error))?;
     let json = args.format.format == Format::Json;
     let mut entries = Vec::new();
     let mut listing = Listing::default();
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &LogArgs, ui: &mut Ui) -> Ended {
     if json {
         ui.json(&Document {
             schema: "counterfold.log/1",
-            recording: path.display().to_string(),
+            recording: place.shown.display().to_string(),
             ledger: reader.ledger_id().to_string(),
             complete: failure.is_none(),
             tail: tail.clone(),

@@ -1,13 +1,17 @@
 //! The subcommands, one file each.
 
+mod accept;
 mod cat;
 mod completions;
 mod diff;
+mod fingerprint;
 mod help_markdown;
 mod import;
 mod log;
+mod paranoid;
 mod policy;
 mod project;
+mod selftest;
 mod show;
 mod stats;
 mod sweep;
@@ -16,6 +20,7 @@ mod verify;
 use clap::Subcommand;
 
 use crate::error::Ended;
+use crate::inputs::Scratch;
 use crate::ui::Ui;
 
 /// What to do.
@@ -37,6 +42,8 @@ Exit codes:
     )]
     Import(import::ImportCommand),
     Verify(verify::VerifyArgs),
+    Accept(accept::AcceptArgs),
+    Selftest(selftest::SelftestArgs),
     Project(project::ProjectArgs),
     Diff(diff::DiffArgs),
     Sweep(sweep::SweepArgs),
@@ -65,23 +72,28 @@ Exit codes:
     Policy(policy::PolicyCommand),
     Completions(completions::CompletionsArgs),
     #[command(hide = true)]
+    Fingerprint(fingerprint::FingerprintArgs),
+    #[command(hide = true)]
     HelpMarkdown(help_markdown::HelpMarkdownArgs),
 }
 
 /// Runs a command.
-pub(crate) fn run(command: Command, ui: &mut Ui) -> Ended {
+pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     match command {
         Command::Import(import::ImportCommand::Har(args)) => import::run(&args, ui),
-        Command::Verify(args) => verify::run(&args, ui),
-        Command::Project(args) => project::run(&args, ui),
-        Command::Diff(args) => diff::run(&args, ui),
-        Command::Sweep(args) => sweep::run(&args, ui),
-        Command::Log(args) => log::run(&args, ui),
-        Command::Show(args) => show::run(&args, ui),
-        Command::Cat(args) => cat::run(&args, ui),
-        Command::Stats(args) => stats::run(&args, ui),
+        Command::Verify(args) => verify::run(&args, scratch, ui),
+        Command::Accept(args) => accept::run(&args, scratch, ui),
+        Command::Selftest(args) => selftest::run(&args, scratch, ui),
+        Command::Project(args) => project::run(&args, scratch, ui),
+        Command::Diff(args) => diff::run(&args, scratch, ui),
+        Command::Sweep(args) => sweep::run(&args, scratch, ui),
+        Command::Log(args) => log::run(&args, scratch, ui),
+        Command::Show(args) => show::run(&args, scratch, ui),
+        Command::Cat(args) => cat::run(&args, scratch, ui),
+        Command::Stats(args) => stats::run(&args, scratch, ui),
         Command::Policy(command) => policy::run(&command, ui),
         Command::Completions(args) => completions::run(args, ui),
+        Command::Fingerprint(args) => fingerprint::run(&args, ui),
         Command::HelpMarkdown(args) => help_markdown::run(args, ui),
     }
 }

@@ -7,13 +7,12 @@ use clap::{Args, ValueEnum};
 use ledger::event::HoleValue;
 use ledger::history::History;
 use projector::{Account, Fidelity, Segment};
-use replay::Recording;
 use replay::diff::{Projected, projected};
 use serde::Serialize;
 
 use crate::args::request_name;
 use crate::error::{Ended, Failure, Kind, Outcome, file, map};
-use crate::inputs::RequestName;
+use crate::inputs::{Opened, RequestName, Scratch};
 use crate::policies::{self, Named};
 use crate::report::number::{bytes, count, counted};
 use crate::ui::Ui;
@@ -65,7 +64,7 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &ProjectArgs, ui: &mut Ui) -> Ended {
+pub(crate) fn run(args: &ProjectArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     if args.view == View::Effective {
         return Err(Failure::new(
             Kind::Unsupported,
@@ -75,8 +74,9 @@ pub(crate) fn run(args: &ProjectArgs, ui: &mut Ui) -> Ended {
         .into());
     }
     let named = policies::resolve(&args.policy)?;
-    let (recording, request) = args.request.open()?;
-    let done = projected(&recording, &named.policy, request).map_err(|e| map::project(&e))?;
+    let opened = args.request.open(scratch, ui)?;
+    let done = projected(&opened.recording, &named.policy, opened.request)
+        .map_err(|e| map::project(&e))?;
     let Projected { projection, body } = &done;
     if let Fidelity::Refused(_) = projection.fidelity {
         let (_, reason) = projection.fidelity.reason().unwrap_or_default();
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ProjectArgs, ui: &mut Ui) -> Ended {
         fs::write(path, body).map_err(|error| file("write", path, &error))?;
     }
     match args.format {
-        Format::Json => ui.json(&document(args, &named, &recording, &done))?,
+        Format::Json => ui.json(&document(args, &named, &opened, &done))?,
         Format::Bytes if args.out.is_none() => ui.content(body, false)?,
         Format::Bytes => {}
     }
@@ -208,19 +208,14 @@ enum SegmentEntry {
     Mark { index: usize },
 }
 
-fn document(
-    args: &ProjectArgs,
-    named: &Named,
-    recording: &Recording,
-    done: &Projected,
-) -> Document {
+fn document(args: &ProjectArgs, named: &Named, opened: &Opened, done: &Projected) -> Document {
     let projection = &done.projection;
     let reason = projection.fidelity.reason();
-    let history = recording.history();
+    let history = opened.recording.history();
     let segments = projection.view.segments.iter().map(|s| segment(history, s)).collect();
     Document {
         schema: "counterfold.project/1",
-        recording: recording.path().display().to_string(),
+        recording: opened.place.shown.display().to_string(),
         request: args.request.ordinal,
         policy: named.id.clone(),
         policy_id: named.policy.id().to_string(),

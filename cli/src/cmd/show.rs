@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, map};
 use crate::event::{full, time};
-use crate::inputs;
+use crate::inputs::{self, Scratch};
 use crate::tree::Node;
 use crate::ui::Ui;
 
@@ -52,12 +52,12 @@ struct Document {
     event: Node,
 }
 
-pub(crate) fn run(args: &ShowArgs, ui: &mut Ui) -> Ended {
-    let path = inputs::one(&args.recording)?;
-    let mut reader = LogReader::open(&path).map_err(|error| map::open(&error))?;
+pub(crate) fn run(args: &ShowArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
+    let place = inputs::one(&args.recording, scratch, ui)?;
+    let mut reader = LogReader::open(&place.folder).map_err(|error| map::open(&error))?;
     let frame = find(&mut reader, args.seq)?.ok_or_else(|| {
         let last = reader.head().seq;
-        let words = format!("no event {}: {} has {last}", args.seq, path.display());
+        let words = format!("no event {}: {} has {last}", args.seq, place.shown.display());
         Failure::new(Kind::NotFound, words)
             .hint("`counterfold log` lists the events with their sequence numbers")
     })?;
@@ -68,16 +68,16 @@ pub(crate) fn run(args: &ShowArgs, ui: &mut Ui) -> Ended {
             .into());
     }
     let event = super::log::decode(&frame)?;
-    let place = frame.place();
+    let origin = frame.place();
     let document = Document {
         schema: "counterfold.event/1",
-        recording: path.display().to_string(),
+        recording: place.shown.display().to_string(),
         seq: frame.seq().0,
         unix_ns: frame.wall_unix_ns(),
         kind: event.kind().name(),
         version: frame.version(),
-        file: place.path.display().to_string(),
-        offset: place.offset,
+        file: origin.path.display().to_string(),
+        offset: origin.offset,
         chain: frame.head().chain.to_string(),
         event: full(&event),
     };

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::args::{Format, FormatArgs, RecordingsArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, Stop, map};
-use crate::inputs;
+use crate::inputs::{self, Place, Scratch};
 use crate::report::number::{bytes, count, ratio};
 use crate::report::table::{Cell, Column, Table};
 use crate::ui::{Tone, Ui};
@@ -37,13 +37,13 @@ struct Counted {
     stats: Result<Stats, Failure>,
 }
 
-pub(crate) fn run(args: &StatsArgs, ui: &mut Ui) -> Ended {
+pub(crate) fn run(args: &StatsArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     let words = &args.recordings;
-    let inputs = inputs::recordings(&words.recordings, words.allow_empty);
+    let inputs = inputs::recordings(&words.recordings, words.allow_empty, scratch, ui);
     let progress = ui.progress("counting", inputs.len() as u64);
     let mut all = Vec::new();
     for input in inputs {
-        let counted = input.found.and_then(|()| one(&input.path));
+        let counted = input.found.and_then(|place| one(&place));
         progress.step();
         let (client, stats) = match counted {
             Ok((client, stats)) => (client, Ok(stats)),
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &StatsArgs, ui: &mut Ui) -> Ended {
     Ok(outcome)
 }
 
-fn one(path: &std::path::Path) -> Result<(Option<String>, Stats), Failure> {
-    let recording = inputs::open(path)?;
+fn one(place: &Place) -> Result<(Option<String>, Stats), Failure> {
+    let recording = inputs::open(&place.folder)?;
     let stats = Stats::of(&recording).map_err(|error| map::load(&error))?;
     Ok((recording.client(), stats))
 }

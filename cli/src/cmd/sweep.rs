@@ -12,7 +12,7 @@ use replay::{Recording, Row};
 
 use crate::args::{Format, FormatArgs, RecordingsArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, map};
-use crate::inputs;
+use crate::inputs::{self, Scratch};
 use crate::policies::{self, Named};
 use crate::ui::Ui;
 
@@ -78,11 +78,11 @@ struct Cell {
     row: Result<Row, Failure>,
 }
 
-pub(crate) fn run(args: &SweepArgs, ui: &mut Ui) -> Ended {
+pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     let policies = policies(&args.policies)?;
     let words = &args.recordings;
     let mut swept = Vec::new();
-    let inputs = inputs::recordings(&words.recordings, words.allow_empty);
+    let inputs = inputs::recordings(&words.recordings, words.allow_empty, scratch, ui);
     let cells = (inputs.len() * policies.len()) as u64;
     let progress = ui.progress("sweeping", cells);
     let bare: Vec<Policy> = policies.iter().map(|named| named.policy.clone()).collect();
@@ -152,7 +152,7 @@ fn some(
     let mut open = Vec::new();
     let mut slots = Vec::new();
     for input in inputs {
-        let opened = input.found.and_then(|()| inputs::open(&input.path));
+        let opened = input.found.and_then(|place| inputs::open(&place.folder));
         let slot = opened.map(|recording| {
             open.push(recording);
             open.len() - 1

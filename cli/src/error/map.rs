@@ -101,6 +101,11 @@ pub(crate) fn import(error: &ImportError) -> Failure {
             "choose another --into, or remove {} if you do not need it",
             recording.display()
         )),
+        ImportError::Incomplete { recording } => Failure::of(Kind::Taken, error).hint(format!(
+            "{} has what came before a cut; import the whole file with another --into, or remove \
+             the recording first",
+            recording.display()
+        )),
         ImportError::Existing { recording, .. } => Failure::of(Kind::Taken, error).hint(format!(
             "choose another --into, or look at it with `counterfold log {}`",
             recording.display()

@@ -1,5 +1,7 @@
-//! Helpers of the commands' output: numbers for people, tables. JSON documents are structs of
-//! the commands themselves.
+//! Helpers of the commands' output: numbers for people, tables, diffs. JSON documents are structs
+//! of the commands themselves.
 
+pub(crate) mod json_lines;
 pub(crate) mod number;
 pub(crate) mod table;
+pub(crate) mod udiff;

@@ -18,7 +18,7 @@ fn an_unknown_recording_is_undecided_and_something_like_it_is_named() {
     exit code 2
     --- err ---
     error: no such file or folder: nowhere
-    hint: a recording is a folder; `counterfold import har` makes one
+    hint: a recording is a folder that `counterfold import har` makes, or the HAR file itself
     "#);
 }
 

@@ -134,3 +134,20 @@ fn an_import_as_json_has_a_schema_and_numbers_entries_from_one() {
     }
     "#);
 }
+
+#[test]
+fn a_recording_of_a_file_that_was_cut_is_told_to_be_incomplete() {
+    let folder = Folder::new();
+    let whole = har::tiny();
+    folder.write("tiny.har", whole.get(..9_000).unwrap().as_bytes());
+    assert_eq!(folder.run(&["import", "har", "tiny.har", "--into", "runs"]).code, 2);
+    for text in [whole.get(..9_000).unwrap(), &whole] {
+        folder.write("tiny.har", text.as_bytes());
+        let again = folder.run(&["import", "har", "tiny.har", "--into", "runs"]);
+        assert_eq!(again.code, 2);
+        let words = "error: recording of this name is incomplete: runs/tiny\nhint: runs/tiny has ";
+        assert!(again.err.starts_with(words), "{}", again.err);
+    }
+    folder.write("other.har", whole.as_bytes());
+    assert_eq!(folder.run(&["import", "har", "other.har", "--into", "runs"]).code, 0);
+}

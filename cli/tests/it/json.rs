@@ -5,9 +5,11 @@ use crate::program::Folder;
 const REFERENCE: &str = include_str!("../../../docs/reference/json.md");
 
 /// Commands that write JSON, with the schema of each.
-const DOCUMENTS: [(&str, &[&str]); 11] = [
+const DOCUMENTS: [(&str, &[&str]); 13] = [
     ("import", &["import", "har", "tiny.har", "--into", "runs"]),
     ("verify", &["verify", "runs"]),
+    ("accept", &["accept", "runs", "--baseline", "b.json", "--yes"]),
+    ("selftest", &["selftest", "runs"]),
     ("project", &["project", "runs/tiny@2"]),
     ("diff", &["diff", "runs/tiny@2", "-p", "cap-2k"]),
     ("sweep", &["sweep", "runs"]),

@@ -8,10 +8,12 @@
     reason = "a helper of a test that cannot go on fails the test"
 )]
 
+mod baseline;
 mod color;
 mod diff;
 mod docs;
 mod failures;
+mod forge;
 mod har;
 mod import;
 mod inspect;
@@ -19,6 +21,10 @@ mod json;
 mod pipe;
 mod policy;
 mod program;
+mod readme;
+mod reports;
+mod scratch;
+mod selftest;
 mod sweep;
 mod tidy;
 mod verify;

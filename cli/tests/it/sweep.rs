@@ -127,3 +127,20 @@ fn a_sweep_as_json_names_parameters_and_what_fidelity_rests_on() {
     ]
     "#);
 }
+
+#[test]
+fn a_recording_without_requests_takes_one_line() {
+    let folder = Folder::with_recording();
+    folder.write("none.har", crate::har::har(&[]).as_bytes());
+    assert_eq!(folder.run(&["import", "har", "none.har", "--into", "runs"]).code, 0);
+    let ran = folder.run(&["sweep", "runs", "-p", "cap-2k", "-p", "cap-4k"]);
+    assert_eq!(ran.code, 0);
+    let text = ran.text();
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("none ")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].ends_with(" no requests"), "{text}");
+    assert!(!text.contains("\ntotal "), "{text}");
+    let none = folder.run(&["sweep", "runs/none"]);
+    assert_eq!(none.code, 2);
+    assert_eq!(none.text().matches("no requests").count(), 1, "{}", none.text());
+}

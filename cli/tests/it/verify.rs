@@ -22,15 +22,17 @@ fn every_request_of_every_dialect_is_identical() {
     wire: not recorded (these runs were imported; their connections are not on record)
 
     tiny:
-    request  rung        reassembly  projection  reason
-          1  body-exact  identical   identical
-          2  body-exact  identical   identical
-          3  body-exact  identical   identical
-          4  body-exact  identical   identical
-          5  body-exact  identical   identical
-          6  body-exact  identical   identical
-          7  body-exact  identical   identical
-          8  body-exact  identical   identical
+    request  rung        hash       reassembly  projection  reason
+          1  body-exact  identical  identical   identical
+          2  body-exact  identical  identical   identical
+          3  body-exact  identical  identical   identical
+          4  body-exact  identical  identical   identical
+          5  body-exact  identical  identical   identical
+          6  body-exact  identical  identical   identical
+          7  body-exact  identical  identical   identical
+          8  body-exact  identical  identical   identical
+    tiny: coverage 4095.0 %: about 3,276 of 80 reported input tokens
+    tiny: unexplained: 1 x exchange that is not a model request kept as a record
     "#);
 }
 
@@ -41,13 +43,21 @@ fn verify_as_json_is_what_the_reference_says() {
     let requests = document["recordings"][0]["requests"].as_array_mut().unwrap();
     assert_eq!(requests.len(), 8);
     requests.truncate(1);
+    // It has a test of its own.
+    document["recordings"][0]["coverage"].take();
     let shown = serde_json::to_string_pretty(&document).unwrap();
     assert_snapshot!(without_ids(&shown), @r#"
     {
+      "baseline": null,
       "level": "all",
       "ok": true,
+      "paranoid": null,
       "recordings": [
         {
+          "baseline": {
+            "differences": [],
+            "status": "not_asked"
+          },
           "below_min_rung": [],
           "client": "tiny/1.0 (test)",
           "counts": {
@@ -56,6 +66,7 @@ fn verify_as_json_is_what_the_reference_says() {
             "requests": 8,
             "unverifiable": 0
           },
+          "coverage": null,
           "damage": [],
           "error": null,
           "error_kind": null,
@@ -77,7 +88,9 @@ fn verify_as_json_is_what_the_reference_says() {
           "requests": [
             {
               "divergence": null,
+              "drifted": null,
               "fidelity": "exact",
+              "hash": "identical",
               "n": 1,
               "projection": "identical",
               "reason": null,
@@ -100,8 +113,8 @@ fn a_rung_below_the_demanded_one_is_a_finding() {
     let folder = Folder::with_recording();
     let ran = folder.run(&["verify", "runs", "--min-rung", "wire-exact"]);
     assert_eq!(ran.code, 1);
-    let last = ran.text().lines().last().unwrap().to_owned();
-    assert_eq!(last, "tiny: below wire-exact: requests 1, 2, 3, 4, 5, 6, 7, 8");
+    let words = "\ntiny: below wire-exact: requests 1, 2, 3, 4, 5, 6, 7, 8\n";
+    assert!(ran.text().contains(words), "{}", ran.text());
     assert_eq!(folder.run(&["verify", "runs", "--min-rung", "body-exact"]).code, 0);
 }
 
@@ -114,6 +127,66 @@ fn the_wire_level_of_an_import_is_not_recorded_and_no_error() {
     let json = folder.run(&["verify", "runs", "--level", "wire", "--format", "json"]).json();
     assert_eq!(json["recordings"][0]["wire"], "not_recorded");
     assert_eq!(json["recordings"][0]["requests"][0]["projection"], "not_applicable");
+}
+
+#[test]
+fn the_hash_level_names_the_component_that_drifted_and_checks_nothing_else() {
+    let folder = Folder::with_forgeries();
+    let ran = folder.run(&["verify", "forged/component", "--level", "hash"]);
+    assert_eq!(ran.code, 1);
+    let words = "\ncomponent@2: hash diverged, first in the messages\n";
+    assert!(ran.text().contains(words), "{}", ran.text());
+    let json = folder.run(&["verify", "forged/component", "--level=hash", "--format=json"]).json();
+    let requests = &json["recordings"][0]["requests"];
+    assert_eq!(requests[1]["drifted"], "messages");
+    let checks = ["hash", "reassembly", "projection"].map(|check| requests[1][check].clone());
+    assert_eq!(checks, ["diverged", "not_applicable", "not_applicable"]);
+    let checks = ["hash", "reassembly", "projection"].map(|check| requests[0][check].clone());
+    assert_eq!(checks, ["identical", "not_applicable", "not_applicable"]);
+    // The other levels cannot see it: the bytes are those that were recorded.
+    for (level, code) in [("reassembly", 0), ("projection", 0), ("wire", 0), ("all", 1)] {
+        let ran = folder.run(&["verify", "forged/component", "--level", level]);
+        assert_eq!(ran.code, code, "{level}: {}", ran.text());
+    }
+}
+
+#[test]
+fn each_level_finds_what_it_proves() {
+    let folder = Folder::with_forgeries();
+    for (forged, level, code) in [
+        ("forged/digest", "hash", 0),
+        ("forged/digest", "reassembly", 1),
+        ("forged/digest", "projection", 1),
+        ("forged/untold", "hash", 0),
+        ("forged/untold", "reassembly", 0),
+        ("forged/untold", "projection", 1),
+        ("forged/same", "all", 0),
+    ] {
+        let ran = folder.run(&["verify", forged, "--level", level]);
+        assert_eq!(ran.code, code, "{forged} {level}: {}", ran.text());
+    }
+}
+
+#[test]
+fn coverage_below_the_demanded_one_is_a_finding_and_an_unknown_one_is_not() {
+    let folder = Folder::with_recording();
+    let ran = folder.run(&["verify", "runs", "--min-coverage", "40951"]);
+    assert_eq!(ran.code, 1);
+    let words = "\ntiny: coverage 4095.0 % is below 4095.1 %\n";
+    assert!(ran.text().contains(words), "{}", ran.text());
+    assert_eq!(folder.run(&["verify", "runs", "--min-coverage", "40950"]).code, 0);
+    let json = folder.run(&["verify", "runs", "--min-coverage=40951", "--format=json"]).json();
+    let kind = "exchange that is not a model request kept as a record";
+    let expected = serde_json::json!({
+        "with_usage": 8, "without_usage": 0, "captured_tokens": 3276, "reported_tokens": 80,
+        "per_mille": 40950, "below_min": true, "unexplained": [{"kind": kind, "calls": 1}]
+    });
+    assert_eq!(json["recordings"][0]["coverage"], expected);
+    folder.write("big.har", har::large().as_bytes());
+    let unknown = folder.run(&["verify", "big.har", "--min-coverage", "1000"]);
+    assert_eq!(unknown.code, 0);
+    let words = "\nbig.har: coverage unknown: no answer reports its input\n";
+    assert!(unknown.text().contains(words), "{}", unknown.text());
 }
 
 /// Flips a bit in the middle of the only file of a folder with this ending.

@@ -241,13 +241,9 @@ impl Recorder {
                     for mark in &mut marks {
                         mark.bytes = self.redact_json(&mark.bytes).as_bytes().to_vec();
                     }
-                    match &info.redacted {
-                        Some(text) => feed(&overlay::restore(text, &marks)),
-                        None => {
-                            let base = overlay::strip(raw(&item.span)).base;
-                            feed(&overlay::restore(&base, &marks));
-                        }
-                    }
+                    let base = overlay::strip(raw(&item.span)).base;
+                    let text = info.redacted.as_deref().unwrap_or(&base);
+                    feed(&overlay::restore(text, &marks));
                 }
                 _ => feed(raw(&item.span)),
             }

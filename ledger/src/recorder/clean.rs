@@ -42,6 +42,24 @@ pub(crate) fn moved(edits: &[Edit], raw: usize) -> usize {
     shifted
 }
 
+/// The stretches that a plain redaction replaced, in coordinates of the text before it.
+pub(crate) fn edits_of(redactions: &[artifacts::redact::Redaction]) -> Vec<Edit> {
+    let narrow = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let mut grown = 0_i128;
+    let mut edits = Vec::with_capacity(redactions.len());
+    for redaction in redactions {
+        let raw_start = u64::try_from(i128::from(redaction.offset) - grown).unwrap_or(0);
+        let raw_end = raw_start.saturating_add(redaction.raw_bytes);
+        grown += i128::from(redaction.bytes) - i128::from(redaction.raw_bytes);
+        edits.push(Edit {
+            raw_start: narrow(raw_start),
+            raw_end: narrow(raw_end),
+            clean_bytes: narrow(redaction.bytes),
+        });
+    }
+    edits
+}
+
 /// Redacts every string of `json`, keys included, in its decoded form.
 ///
 /// A string that does not decode is redacted as it stands. Text outside of strings is left: it

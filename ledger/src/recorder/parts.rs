@@ -44,8 +44,8 @@ pub(super) struct PartInfo {
     pub(super) redactions: u32,
     /// The redacted bytes, kept only when redaction changed them.
     pub(super) redacted: Option<Arc<[u8]>>,
-    /// What redaction moved, to place overlays.
-    edits: Box<[Edit]>,
+    /// What each pass of redaction moved, to place overlays.
+    edits: Box<[Vec<Edit>]>,
     /// Slots (start, end) in the redacted bytes, to place overlays in the literal.
     slots: Box<[(u32, u32)]>,
 }
@@ -53,16 +53,19 @@ pub(super) struct PartInfo {
 impl PartInfo {
     /// Marks with their offsets moved from the raw part to the redacted one.
     pub(super) fn clean_marks(&self, marks: &[Mark]) -> Vec<Mark> {
-        let moved = |mark: &Mark| Mark {
-            offset: clean::moved(&self.edits, mark.offset),
-            bytes: mark.bytes.clone(),
-        };
+        let moved =
+            |mark: &Mark| Mark { offset: self.moved(mark.offset), bytes: mark.bytes.clone() };
         marks.iter().map(moved).collect()
+    }
+
+    /// Where a place in the raw part stands in the redacted one.
+    fn moved(&self, raw: usize) -> usize {
+        self.edits.iter().fold(raw, |at, pass| clean::moved(pass, at))
     }
 
     /// Offset in the literal of a place in the raw part.
     pub(super) fn literal_offset(&self, raw: usize) -> u32 {
-        let offset = u32::try_from(clean::moved(&self.edits, raw)).unwrap_or(u32::MAX);
+        let offset = u32::try_from(self.moved(raw)).unwrap_or(u32::MAX);
         let mut gone = 0;
         for (start, end) in &self.slots {
             if *start >= offset {
@@ -162,7 +165,7 @@ impl Define<'_> {
             digest,
             redactions: part.clean.redactions,
             redacted: (!part.clean.edits.is_empty()).then(|| Arc::from(text)),
-            edits: part.clean.edits.clone().into(),
+            edits: [part.clean.edits.clone()].into(),
             slots: slot_spans(template),
         };
         Ok((PartDef { digest, skeleton, holes }, info))
@@ -181,7 +184,7 @@ impl Define<'_> {
             digest,
             redactions: part.clean.redactions.saturating_add(found),
             redacted: Some(Arc::from(text)),
-            edits: part.clean.edits.clone().into(),
+            edits: [part.clean.edits.clone(), clean::edits_of(redacted.redactions())].into(),
             slots: Box::default(),
         };
         Ok((PartDef { digest, skeleton, holes: Vec::new() }, info))

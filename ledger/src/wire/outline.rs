@@ -174,7 +174,7 @@ impl Walk<'_> {
             let value_kind = self.cursor.kind()?;
             let mut ahead = self.cursor.clone();
             let value = ahead.skip_value()?;
-            if top && name == b"\"model\"" {
+            if top && name == b"\"model\"" && value_kind == ValueKind::String {
                 self.outline.model = Some(value.span.clone());
             }
             let split = top

@@ -172,13 +172,11 @@ fn list(class: Class, event: &mut Event) -> bool {
 /// Two outputs that are not the same trade places.
 fn swapped(events: &[Event], index: usize) -> Changes {
     let Some(Event::ToolReturned(second)) = events.get(index) else { return Vec::new() };
-    let before = events.get(..index).unwrap_or_default().iter().enumerate().rev();
-    let other = before
-        .filter_map(|(at, event)| match event {
-            Event::ToolReturned(first) if first.output != second.output => Some((at, first)),
-            _ => None,
-        })
-        .next();
+    let mut before = events.get(..index).unwrap_or_default().iter().enumerate().rev();
+    let other = before.find_map(|(at, event)| match event {
+        Event::ToolReturned(first) if first.output != second.output => Some((at, first)),
+        _ => None,
+    });
     let Some((at, first)) = other else { return Vec::new() };
     let (mut new_first, mut new_second) = (first.clone(), second.clone());
     std::mem::swap(&mut new_first.output, &mut new_second.output);
@@ -210,29 +208,26 @@ fn literal(class: Class, event: &mut Event, tools: &mut Tools<'_>) -> Result<boo
     Ok(false)
 }
 
-/// Parts that an event defines.
-fn new_parts(event: &mut Event) -> Vec<&mut PartDef> {
-    match event {
-        Event::MessageAdded(added) => added
-            .added
-            .iter_mut()
-            .filter_map(|added| match &mut added.part {
-                PartUse::New(def) => Some(def),
-                PartUse::Known(_) => None,
-            })
-            .collect(),
+/// Parts that an event defines, in the order of their numbers.
+pub(super) fn new_parts(event: &mut Event) -> Vec<&mut PartDef> {
+    let uses: Vec<&mut PartUse> = match event {
+        Event::MessageAdded(added) => added.added.iter_mut().map(|added| &mut added.part).collect(),
+        Event::ContextEdited(edited) => {
+            let added = edited.splices.iter_mut().flat_map(|splice| &mut splice.insert);
+            added.map(|added| &mut added.part).collect()
+        }
         Event::RequestCaptured(captured) => {
             let splices = captured.splices.head.iter_mut().chain(&mut captured.splices.tail);
-            splices
-                .flat_map(|splice| splice.insert.iter_mut())
-                .filter_map(|part| match part {
-                    PartUse::New(def) => Some(def),
-                    PartUse::Known(_) => None,
-                })
-                .collect()
+            splices.flat_map(|splice| &mut splice.insert).collect()
         }
         _ => Vec::new(),
-    }
+    };
+    uses.into_iter()
+        .filter_map(|part| match part {
+            PartUse::New(def) => Some(def),
+            PartUse::Known(_) => None,
+        })
+        .collect()
 }
 
 /// Projects under every built-in policy: where that changes a request, its digest must tell.

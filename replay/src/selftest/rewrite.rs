@@ -7,6 +7,7 @@ use artifacts::fs::PackIdent;
 use artifacts::redact::Redactor;
 use ledger::event::{Event, KIND_VERSION};
 use ledger::fs::{LogIdent, LogReader, LogWriter, PackLength};
+use ledger::id::PartNo;
 use ledger::segment::Epoch;
 use sha2::{Digest as _, Sha256};
 
@@ -142,8 +143,13 @@ fn forge(
     let changed = Recording::open(&first)?;
     let history = changed.history();
     let mut assembler = Assembler::new(history, changed.as_source());
+    let mut numbers = 0..u32::MAX;
     for event in events.iter_mut() {
+        for (def, number) in mutate::new_parts(event).into_iter().zip(&mut numbers) {
+            def.digest = Sha256::digest(assembler.part(PartNo::new(number))?).into();
+        }
         if let Event::RequestCaptured(captured) = event {
+            captured.component_digests = assembler.components(captured.request)?;
             let body = assembler.body(captured.request)?;
             captured.body_digest = Sha256::digest(&body).into();
             captured.body_bytes = body.len() as u64;

@@ -82,14 +82,16 @@ impl Checks<'_> {
         if matches!(level, Level::Reassembly | Level::All) {
             self.reassembly(request, &mut verdict);
         }
-        if matches!(level, Level::Hash | Level::Reassembly) {
-            return verdict;
-        }
-        match &request.captured.unsplit {
-            Some(unsplit) => {
-                verdict.reason.get_or_insert(format!("body kept whole: {}", unsplit.reason));
+        if matches!(level, Level::Projection | Level::All) {
+            match &request.captured.unsplit {
+                Some(unsplit) => {
+                    verdict.reason.get_or_insert(format!("body kept whole: {}", unsplit.reason));
+                }
+                None => self.projection(request, &mut verdict),
             }
-            None => self.projection(request, &mut verdict),
+        }
+        if verdict.reassembly == Check::Diverged && verdict.divergence.is_none() {
+            verdict.divergence = self.whole_body(request);
         }
         verdict
     }
@@ -126,11 +128,23 @@ impl Checks<'_> {
             return;
         }
         verdict.reassembly = Check::Diverged;
-        verdict.divergence = Some(self.damaged_part(request, &digest));
+        verdict.divergence = self.damaged_part(request);
+    }
+
+    /// Says that something differs, where nothing tells the place.
+    fn whole_body(&mut self, request: &Request) -> Option<Divergence> {
+        let body = self.assembler.body(request.captured.request).ok()?;
+        Some(Divergence {
+            offset: 0,
+            pointer: String::new(),
+            part: "whole body".to_owned(),
+            expected: format!("sha256 {}", hex(&request.captured.body_digest)),
+            found: format!("sha256 {}", hex(&Sha256::digest(&body).into())),
+        })
     }
 
     /// Finds the part whose bytes are not those that were recorded.
-    fn damaged_part(&mut self, request: &Request, found: &[u8; 32]) -> Divergence {
+    fn damaged_part(&mut self, request: &Request) -> Option<Divergence> {
         let id = request.captured.request;
         let mut offset = 0;
         let mut first = None;
@@ -151,21 +165,16 @@ impl Checks<'_> {
             offset += bytes.len() as u64;
             body.extend_from_slice(bytes);
         });
-        let (at, part, expected, found) = match (walked, first) {
-            (Ok(()), Some((at, part, index, digest))) => {
-                let kind = history.skeleton(history.part(part)).kind.name();
-                let name = format!("{kind} part {part} (chunk {index})");
-                (at, name, history.part(part).digest, digest)
-            }
-            _ => (0, "whole body".to_owned(), request.captured.body_digest, *found),
-        };
-        Divergence {
+        walked.ok()?;
+        let (at, part, index, digest) = first?;
+        let kind = history.skeleton(history.part(part)).kind.name();
+        Some(Divergence {
             offset: at,
             pointer: pointer_at(&body, usize::try_from(at).unwrap_or(0)),
-            part,
-            expected: format!("sha256 {}", hex(&expected)),
-            found: format!("sha256 {}", hex(&found)),
-        }
+            part: format!("{kind} part {part} (chunk {index})"),
+            expected: format!("sha256 {}", hex(&history.part(part).digest)),
+            found: format!("sha256 {}", hex(&digest)),
+        })
     }
 
     fn projection(&mut self, request: &Request, verdict: &mut RequestVerdict) {
@@ -175,7 +184,18 @@ impl Checks<'_> {
                 verdict.projection = Check::Unverifiable;
                 verdict.reason.get_or_insert(error.to_string());
             }
-            Ok(true) => verdict.projection = Check::Identical,
+            Ok(true) => {
+                verdict.projection = Check::Identical;
+                if verdict.reassembly == Check::Diverged && verdict.divergence.is_none() {
+                    // The fold gave the recorded bytes, so the parts are what is compared.
+                    let swapped = |at: Divergence| Divergence {
+                        expected: at.found,
+                        found: at.expected,
+                        ..at
+                    };
+                    verdict.divergence = self.difference(request).map(swapped);
+                }
+            }
             Ok(false) => {
                 verdict.projection = Check::Diverged;
                 if verdict.divergence.is_none() {

@@ -1,8 +1,10 @@
 //! How much of what the provider counted is on record, and which calls nobody can explain.
 //!
-//! Captured tokens are an estimate over the recorded bodies, reported tokens are the provider's;
-//! their quotient tells a run whose calls were missed (far below one) from a run that is whole
-//! (near one, as far as the estimator goes). It is no measure of the estimator.
+//! Captured tokens are an estimate over the recorded bodies, reported tokens are the provider's,
+//! over the same requests. Far below one means that bodies were cut or are not the ones that were
+//! counted; near one means that they are, as far as the estimator goes. A call that was never
+//! captured adds to neither side and cannot be seen here. It is no measure of the estimator, and
+//! a server that counts tokens as the estimator does proves the arithmetic and nothing else.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,9 @@
 //! Contract tests of replay over recorded runs of real clients.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a helper of a test that cannot go on fails the test"
+)]
 
 mod brute;
 mod damage;

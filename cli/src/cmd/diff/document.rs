@@ -1,6 +1,5 @@
 //! `counterfold.diff/1`.
 
-use replay::Recording;
 use serde::Serialize;
 
 use super::change::{Change, Shown};
@@ -61,14 +60,14 @@ impl From<&Shown> for ShownEntry {
 
 pub(super) fn document<'d>(
     args: &DiffArgs,
-    recording: &Recording,
+    shown: &std::path::Path,
     left: &'d Side,
     right: &'d Side,
     changes: &'d [Change],
 ) -> Document<'d> {
     Document {
         schema: "counterfold.diff/1",
-        recording: recording.path().display().to_string(),
+        recording: shown.display().to_string(),
         request: args.request.ordinal,
         same: left.body == right.body,
         left: side(left),

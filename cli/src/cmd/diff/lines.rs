@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
+use similar::{DiffTag, group_diff_ops};
 
 use crate::error::Stop;
 use crate::report::number::{bytes, count};
+use crate::report::udiff::ops;
 use crate::text;
 use crate::ui::{Tone, Ui};
 
@@ -15,8 +16,6 @@ const ENDS: usize = 3;
 const SUMMARIZED_MIN: usize = 4;
 /// Bytes of a line that are shown at each end.
 const LINE_ENDS_BYTES: usize = 160;
-/// Texts whose changed lines multiply to more than this are not aligned line by line.
-const ALIGNED_MAX: usize = 4_000_000;
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug)]
@@ -48,73 +47,6 @@ pub(super) fn print(left: &str, right: &str, limits: Limits, ui: &mut Ui) -> Res
         }
     }
     Ok(())
-}
-
-/// What to do to get from the old lines to the new ones.
-fn ops(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
-    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let rest = |lines: usize| lines - head;
-    let most = rest(old.len()).min(rest(new.len()));
-    let ends = old.iter().rev().zip(new.iter().rev()).take(most);
-    let tail = ends.take_while(|(a, b)| a == b).count();
-    let olds = head..old.len() - tail;
-    let news = head..new.len() - tail;
-    let mut ops = Vec::new();
-    if head > 0 {
-        ops.push(DiffOp::Equal { old_index: 0, new_index: 0, len: head });
-    }
-    middle(old, new, olds.clone(), news.clone(), &mut ops);
-    if tail > 0 {
-        ops.push(DiffOp::Equal { old_index: olds.end, new_index: news.end, len: tail });
-    }
-    ops
-}
-
-fn middle(
-    old: &[&str],
-    new: &[&str],
-    olds: Range<usize>,
-    news: Range<usize>,
-    ops: &mut Vec<DiffOp>,
-) {
-    let (old_index, new_index) = (olds.start, news.start);
-    let (old_len, new_len) = (olds.len(), news.len());
-    match (old_len, new_len) {
-        (0, 0) => {}
-        (_, 0) => ops.push(DiffOp::Delete { old_index, old_len, new_index }),
-        (0, _) => ops.push(DiffOp::Insert { old_index, new_index, new_len }),
-        _ if old_len.saturating_mul(new_len) > ALIGNED_MAX => {
-            ops.push(DiffOp::Replace { old_index, old_len, new_index, new_len });
-        }
-        _ => {
-            let olds = old.get(olds).unwrap_or_default();
-            let news = new.get(news).unwrap_or_default();
-            for op in capture_diff_slices(Algorithm::Myers, olds, news) {
-                ops.push(moved(op, old_index, new_index));
-            }
-        }
-    }
-}
-
-/// The same operation behind so many lines.
-fn moved(op: DiffOp, old: usize, new: usize) -> DiffOp {
-    match op {
-        DiffOp::Equal { old_index, new_index, len } => {
-            DiffOp::Equal { old_index: old_index + old, new_index: new_index + new, len }
-        }
-        DiffOp::Delete { old_index, old_len, new_index } => {
-            DiffOp::Delete { old_index: old_index + old, old_len, new_index: new_index + new }
-        }
-        DiffOp::Insert { old_index, new_index, new_len } => {
-            DiffOp::Insert { old_index: old_index + old, new_index: new_index + new, new_len }
-        }
-        DiffOp::Replace { old_index, old_len, new_index, new_len } => DiffOp::Replace {
-            old_index: old_index + old,
-            old_len,
-            new_index: new_index + new,
-            new_len,
-        },
-    }
 }
 
 fn stretch(
@@ -183,35 +115,6 @@ fn shortened(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Applies operations to the old lines, taking new ones where they ask for them.
-    fn applied<'t>(old: &[&'t str], new: &[&'t str], ops: &[DiffOp]) -> Vec<&'t str> {
-        let mut out = Vec::new();
-        for op in ops {
-            let lines = match op.tag() {
-                DiffTag::Equal => old[op.old_range()].iter(),
-                _ => new[op.new_range()].iter(),
-            };
-            out.extend(lines);
-        }
-        out
-    }
-
-    #[test]
-    fn operations_lead_from_the_old_lines_to_the_new_ones() {
-        let cases: [(&[&str], &[&str]); 7] = [
-            (&[], &[]),
-            (&["a"], &["a"]),
-            (&["a", "b", "c"], &["a", "x", "c"]),
-            (&["a", "b", "b", "b"], &["a", "b"]),
-            (&["a"], &[]),
-            (&[], &["a"]),
-            (&["a", "b", "c", "d", "e"], &["c", "x", "e", "e"]),
-        ];
-        for (old, new) in cases {
-            assert_eq!(applied(old, new, &ops(old, new)), new, "{old:?}");
-        }
-    }
 
     #[test]
     fn a_long_line_keeps_its_ends_and_whole_characters() {

@@ -11,7 +11,6 @@ use replay::diff::Projected;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::error::{Failure, Kind};
-use crate::inputs;
 
 /// A projected request.
 pub(super) struct Side {
@@ -136,8 +135,4 @@ pub(super) fn items(recording: &Recording, request: RequestId) -> Result<Vec<Par
         Failure::new(Kind::Damage, words)
     })?;
     Ok(lists.items.clone())
-}
-
-pub(super) fn request_id(recording: &Recording, ordinal: u64) -> Result<RequestId, Failure> {
-    Ok(inputs::request(recording, ordinal)?.captured.request)
 }

@@ -33,11 +33,30 @@ pub(super) fn print(
     ]);
     let labels = inputs::labels(swept.iter().map(|swept| swept.path.as_path()));
     for (label, recording) in labels.iter().zip(swept) {
+        if is_without_requests(recording) {
+            let none = || table::Cell::from("-");
+            let words = "no requests".into();
+            let name = label.as_str().into();
+            table.row([
+                name,
+                none(),
+                none(),
+                none(),
+                none(),
+                none(),
+                none(),
+                none(),
+                none(),
+                words,
+            ]);
+            continue;
+        }
         for cell in recording.rows.iter().flatten() {
             add(&mut table, label.as_str().into(), policies, cell);
         }
     }
-    let good = swept.iter().filter(|recording| recording.rows.is_ok()).count();
+    let is_good = |swept: &&Swept| swept.rows.is_ok() && !is_without_requests(swept);
+    let good = swept.iter().filter(is_good).count();
     if good > 1 {
         let mut sums: Vec<Cell> = (0..policies.len())
             .map(|policy| {
@@ -57,6 +76,12 @@ pub(super) fn print(
     ui.line(format_args!("{HELD_FIXED}\n"))?;
     ui.table(&table)?;
     footnotes(policies, swept, ui)
+}
+
+/// True when no policy has anything to work on.
+fn is_without_requests(swept: &Swept) -> bool {
+    let Ok(cells) = &swept.rows else { return false };
+    !cells.is_empty() && cells.iter().all(|c| c.row.as_ref().is_ok_and(|row| row.requests == 0))
 }
 
 /// The estimators in use, with what they compute.

@@ -1,10 +1,12 @@
 //! `counterfold.verify/1`.
 
-use replay::verify::Linking;
+use replay::verify::{Coverage, Linking};
 use replay::{Check, RecordingReport, RequestVerdict};
 use serde::Serialize;
 
-use super::{Verified, VerifyArgs};
+use super::against::Compared;
+use super::paranoid::Finding;
+use super::{Checked, Verified, VerifyArgs};
 use crate::error::{Failure, Outcome};
 
 #[derive(Serialize)]
@@ -12,7 +14,17 @@ pub(super) struct Document {
     schema: &'static str,
     ok: bool,
     level: &'static str,
+    baseline: Option<BaselineEntry>,
+    paranoid: Option<Vec<ParanoidEntry>>,
     recordings: Vec<RecordingEntry>,
+}
+
+/// Something that was not the same in other surroundings.
+#[derive(Serialize)]
+struct ParanoidEntry {
+    surroundings: &'static str,
+    expected: Option<String>,
+    found: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -27,10 +39,43 @@ struct RecordingEntry {
     wire: &'static str,
     counts: Counts,
     below_min_rung: Vec<u64>,
+    coverage: CoverageEntry,
+    baseline: ComparedEntry,
     parts: Parts,
     damage: Vec<String>,
     notices: Vec<String>,
     requests: Vec<RequestEntry>,
+}
+
+/// The baseline, and what it holds that was not given.
+#[derive(Serialize)]
+struct BaselineEntry {
+    file: String,
+    missing: Vec<String>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ComparedEntry {
+    status: &'static str,
+    differences: Vec<String>,
+}
+
+#[derive(Default, Serialize)]
+struct CoverageEntry {
+    with_usage: u64,
+    without_usage: u64,
+    captured_tokens: u64,
+    reported_tokens: u64,
+    per_mille: Option<u64>,
+    below_min: bool,
+    unexplained: Vec<UnexplainedEntry>,
+}
+
+#[derive(Serialize)]
+struct UnexplainedEntry {
+    kind: String,
+    calls: u64,
 }
 
 #[derive(Default, Serialize)]
@@ -66,6 +111,8 @@ struct Unlinked {
 struct RequestEntry {
     n: u64,
     rung: &'static str,
+    hash: &'static str,
+    drifted: Option<&'static str>,
     reassembly: &'static str,
     projection: &'static str,
     fidelity: Option<&'static str>,
@@ -82,12 +129,27 @@ struct DivergenceEntry {
     found: String,
 }
 
-pub(super) fn document(args: &VerifyArgs, all: &[Verified], outcome: Outcome) -> Document {
+pub(super) fn document(args: &VerifyArgs, checked: &Checked) -> Document {
+    let baseline = args.baseline.as_ref().map(|file| BaselineEntry {
+        file: file.display().to_string(),
+        missing: checked.baselined.missing.iter().map(|entry| entry.name.clone()).collect(),
+        error: checked.baselined.stop.as_ref().map(Failure::line),
+    });
+    let paranoid = checked.paranoid.as_ref().map(|findings| {
+        let entry = |finding: &Finding| ParanoidEntry {
+            surroundings: finding.surroundings,
+            expected: finding.expected.clone(),
+            found: finding.found.clone(),
+        };
+        findings.iter().map(entry).collect()
+    });
     Document {
         schema: "counterfold.verify/1",
-        ok: outcome == Outcome::Fine,
+        ok: checked.outcome == Outcome::Fine,
         level: args.level.name(),
-        recordings: all.iter().map(|verified| recording(args, verified)).collect(),
+        baseline,
+        paranoid,
+        recordings: checked.all.iter().map(|verified| recording(args, verified)).collect(),
     }
 }
 
@@ -104,12 +166,38 @@ fn recording(args: &VerifyArgs, verified: &Verified) -> RecordingEntry {
         tail: report.and_then(|report| report.tail.clone()),
         wire: if args.level.has_wire() { "not_recorded" } else { "not_asked" },
         counts: report.map(counts).unwrap_or_default(),
-        below_min_rung: verified.below(args.min_rung),
+        below_min_rung: verified.below.clone(),
+        coverage: report.map(|report| coverage(verified, &report.coverage)).unwrap_or_default(),
+        baseline: compared(&verified.compared),
         parts: report.map(|report| parts(&report.linking)).unwrap_or_default(),
         damage: report.map(|report| report.damage.clone()).unwrap_or_default(),
         notices: report.map(|report| report.notices.clone()).unwrap_or_default(),
         requests: report.map_or_else(Vec::new, |r| r.requests.iter().map(request).collect()),
     }
+}
+
+fn coverage(verified: &Verified, coverage: &Coverage) -> CoverageEntry {
+    let unexplained = coverage.unexplained.iter().map(|unexplained| UnexplainedEntry {
+        kind: unexplained.kind.clone(),
+        calls: unexplained.calls,
+    });
+    CoverageEntry {
+        with_usage: coverage.with_usage,
+        without_usage: coverage.without_usage,
+        captured_tokens: coverage.captured_tokens,
+        reported_tokens: coverage.reported_tokens,
+        per_mille: coverage.per_mille(),
+        below_min: verified.uncovered.is_some(),
+        unexplained: unexplained.collect(),
+    }
+}
+
+fn compared(compared: &Compared) -> ComparedEntry {
+    let differences = match compared {
+        Compared::Different(found) => found.clone(),
+        Compared::NotAsked | Compared::Same | Compared::New => Vec::new(),
+    };
+    ComparedEntry { status: compared.name(), differences }
 }
 
 fn counts(report: &RecordingReport) -> Counts {
@@ -146,6 +234,8 @@ fn request(verdict: &RequestVerdict) -> RequestEntry {
     RequestEntry {
         n: verdict.ordinal,
         rung: verdict.rung.name(),
+        hash: verdict.hash.name(),
+        drifted: verdict.drifted,
         reassembly: verdict.reassembly.name(),
         projection: verdict.projection.name(),
         fidelity: (verdict.projection == Check::Identical).then_some("exact"),

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use ledger::event::Rung;
+use replay::verify::Coverage;
 use replay::{Check, RecordingReport, RequestVerdict};
 
-use super::{Verified, VerifyArgs};
+use super::against::Compared;
+use super::finding::diverged;
+use super::{Checked, Verified, VerifyArgs};
 use crate::error::Stop;
-use crate::inputs;
 use crate::report::number::{bytes, count, counted, percent};
 use crate::report::table::{Cell, Column, Table};
 use crate::text::one_line;
@@ -16,12 +18,11 @@ use crate::ui::{Tone, Ui};
 /// Digits of a chain that tables show.
 const CHAIN_DIGITS: usize = 12;
 
-pub(super) fn print(args: &VerifyArgs, all: &[Verified], ui: &mut Ui) -> Result<(), Stop> {
-    let labels = inputs::labels(all.iter().map(|verified| verified.path.as_path()));
-    let named: Vec<_> = labels.iter().map(String::as_str).zip(all).collect();
-    let reports: Vec<_> = named
+pub(super) fn print(args: &VerifyArgs, checked: &Checked, ui: &mut Ui) -> Result<(), Stop> {
+    let all = &checked.all;
+    let reports: Vec<_> = all
         .iter()
-        .filter_map(|(label, verified)| Some((*label, verified.report.as_ref().ok()?)))
+        .filter_map(|verified| Some((verified.label.as_str(), verified.report.as_ref().ok()?)))
         .collect();
     if !reports.is_empty() {
         ui.table(&summary(&reports))?;
@@ -42,15 +43,82 @@ pub(super) fn print(args: &VerifyArgs, all: &[Verified], ui: &mut Ui) -> Result<
     for (label, report) in &reports {
         divergences(label, report, ui)?;
     }
-    for (label, verified) in &named {
-        let below = verified.below(args.min_rung);
-        if let (false, Some(min)) = (below.is_empty(), args.min_rung) {
-            let words = format!("below {}: {}", min.name(), numbers(&below));
-            ui.toned(Tone::Bad, &format!("{}: {words}", one_line(label)))?;
-        }
+    for verified in all {
+        demands(args, verified, ui)?;
+    }
+    for entry in &checked.baselined.missing {
+        let name = one_line(&entry.name);
+        ui.toned(Tone::Bad, &format!("{name}: in the baseline, and not given"))?;
     }
     for (label, report) in &reports {
         remarks(label, report, ui)?;
+    }
+    for finding in checked.paranoid.iter().flatten() {
+        ui.toned(Tone::Bad, &format!("paranoid: {}", one_line(&finding.line())))?;
+    }
+    if checked.paranoid.as_ref().is_some_and(Vec::is_empty) {
+        let words = format!("paranoid: the same in {} processes", super::paranoid::PROCESSES);
+        ui.toned(Tone::Good, &words)?;
+    }
+    Ok(())
+}
+
+/// What was demanded of a recording and is not so.
+fn demands(args: &VerifyArgs, verified: &Verified, ui: &mut Ui) -> Result<(), Stop> {
+    let name = one_line(&verified.label);
+    if let (false, Some(min)) = (verified.below.is_empty(), args.min_rung) {
+        let words = format!("below {}: {}", min.name(), numbers(&verified.below));
+        ui.toned(Tone::Bad, &format!("{name}: {words}"))?;
+    }
+    if let (Some(covered), Some(min)) = (verified.uncovered, args.min_coverage) {
+        let words = format!("coverage {} is below {}", per_mille(covered), per_mille(min));
+        ui.toned(Tone::Bad, &format!("{name}: {words}"))?;
+    }
+    match &verified.compared {
+        Compared::NotAsked => {}
+        Compared::Same => ui.toned(Tone::Good, &format!("{name}: as in the baseline"))?,
+        Compared::New => {
+            let words = "not in the baseline (`counterfold accept` takes it up)";
+            ui.toned(Tone::Bad, &format!("{name}: {words}"))?;
+        }
+        Compared::Different(found) => {
+            ui.toned(Tone::Bad, &format!("{name}: not as in the baseline"))?;
+            for words in found {
+                ui.line(format_args!("  {}", one_line(words)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `97.3 %`.
+fn per_mille(number: u64) -> String {
+    format!("{}.{} %", number / 10, number % 10)
+}
+
+/// How much of the input that the provider counted is on record, and which calls are apart.
+fn coverage(name: &str, coverage: &Coverage, ui: &mut Ui) -> Result<(), Stop> {
+    let requests = coverage.with_usage + coverage.without_usage;
+    match coverage.per_mille() {
+        _ if requests == 0 => {}
+        None => ui.line(format_args!("{name}: coverage unknown: no answer reports its input"))?,
+        Some(covered) => {
+            let reported = count(coverage.reported_tokens);
+            let captured = count(coverage.captured_tokens);
+            let without = match coverage.without_usage {
+                0 => String::new(),
+                number => format!("; {} without a report", counted(number, "request")),
+            };
+            ui.line(format_args!(
+                "{name}: coverage {}: about {captured} of {reported} reported input \
+                 tokens{without}",
+                per_mille(covered)
+            ))?;
+        }
+    }
+    for unexplained in &coverage.unexplained {
+        let (calls, kind) = (count(unexplained.calls), one_line(&unexplained.kind));
+        ui.line(format_args!("{name}: unexplained: {calls} x {kind}"))?;
     }
     Ok(())
 }
@@ -115,7 +183,7 @@ fn total(reports: &[(&str, &RecordingReport)], table: &mut Table) {
 }
 
 /// The head with a chain that can still be told from others.
-fn short_head(head: &str) -> String {
+pub(in crate::cmd) fn short_head(head: &str) -> String {
     match head.split_once(':') {
         Some((seq, chain)) => {
             format!("{seq}:{}", chain.get(..CHAIN_DIGITS).unwrap_or(chain))
@@ -155,6 +223,7 @@ fn requests(report: &RecordingReport) -> Table {
     let mut table = Table::new(&[
         Column::Right("request"),
         Column::Left("rung"),
+        Column::Left("hash"),
         Column::Left("reassembly"),
         Column::Left("projection"),
         Column::Left("reason"),
@@ -163,6 +232,7 @@ fn requests(report: &RecordingReport) -> Table {
         table.row([
             count(verdict.ordinal).into(),
             verdict.rung.name().into(),
+            check(verdict.hash),
             check(verdict.reassembly),
             check(verdict.projection),
             verdict.reason.as_deref().unwrap_or_default().into(),
@@ -203,12 +273,9 @@ fn divergences(label: &str, report: &RecordingReport, ui: &mut Ui) -> Result<(),
 }
 
 fn divergence(name: &str, verdict: &RequestVerdict, ui: &mut Ui) -> Result<(), Stop> {
-    let what = match verdict.reassembly {
-        Check::Diverged => "reassembly diverged",
-        _ => "projection diverged",
-    };
+    let what = diverged(verdict);
     ui.gap()?;
-    ui.toned(Tone::Bad, &format!("{name}@{}: {what}", verdict.ordinal))?;
+    ui.toned(Tone::Bad, &format!("{name}@{}: {}", verdict.ordinal, one_line(&what)))?;
     if let Some(reason) = &verdict.reason {
         ui.line(format_args!("  reason:   {}", one_line(reason)))?;
     }
@@ -227,6 +294,7 @@ fn remarks(label: &str, report: &RecordingReport, ui: &mut Ui) -> Result<(), Sto
     for damage in &report.damage {
         ui.toned(Tone::Bad, &format!("{name}: damage: {}", one_line(damage)))?;
     }
+    coverage(&name, &report.coverage, ui)?;
     for unlinked in &report.linking.unlinked {
         let parts = counted(unlinked.parts, "part");
         let (reason, first) = (unlinked.reason, unlinked.first_request);

@@ -182,10 +182,10 @@ fn what_no_encoder_writes_stays_around_a_secret() {
         ["\\//", "\\u0041", "\\u00e9\\u00EA\u{e9}", "\\ud83d\\ude00\u{1f600}", "\\u000a\n"]
     {
         for hint in [Escape::JSON, Escape::PYTHON_ASCII, Escape::PHP] {
-            let text = format!("[\"{around} {KEY}{around} {TOKEN} {around}\"]");
+            let text = format!("[\"{around} {KEY} {around} {TOKEN} {around}\"]");
             let (clean, redactions) = redacted(text.as_bytes(), hint);
             let (key, token) = ("[REDACTED:antk:----------------]", TOKEN_PLACEHOLDER);
-            let expected = format!("[\"{around} {key}{around} {token} {around}\"]");
+            let expected = format!("[\"{around} {key} {around} {token} {around}\"]");
             assert_eq!((String::from_utf8(clean).unwrap(), redactions), (expected, 2));
         }
     }
