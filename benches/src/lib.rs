@@ -8,6 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use replay::Recording;
+use serde_json::json;
 use tempfile::TempDir;
 
 /// A recorded run, imported into a folder that lives as long as this.
@@ -60,24 +61,39 @@ impl Workload {
     }
 }
 
-/// A HAR of one growing chat. Text is escaped by hand: it holds quotes and nothing else.
+/// A HAR of one growing chat.
 fn chat_har(turns: usize) -> String {
-    let mut messages = String::from(r#"{\"role\":\"user\",\"content\":\"go\"}"#);
+    let mut messages = vec![json!({"role": "user", "content": "go"})];
     let mut entries = Vec::with_capacity(turns);
     for turn in 0..turns {
-        let call = format!(
-            r#"{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{turn}\",\"type\":\"function\",\"function\":{{\"name\":\"sh\",\"arguments\":\"{{}}\"}}}}]}}"#
-        );
-        entries.push(format!(
-            r#"{{"request":{{"method":"POST","url":"http://h/v1/chat/completions","headers":[],"postData":{{"text":"{{\"model\":\"m\",\"messages\":[{messages}]}}"}}}},"response":{{"status":200,"headers":[],"content":{{"mimeType":"application/json","text":"{{\"choices\":[{{\"message\":{call},\"finish_reason\":\"stop\"}}]}}"}}}}}}"#
-        ));
+        let id = format!("c{turn}");
+        let call = json!({
+            "role": "assistant",
+            "content": null,
+            "tool_calls": [
+                {"id": id, "type": "function", "function": {"name": "sh", "arguments": "{}"}}
+            ],
+        });
+        let request = json!({"model": "m", "messages": messages}).to_string();
+        let answer = json!({"choices": [{"message": call, "finish_reason": "stop"}]}).to_string();
+        entries.push(json!({
+            "request": {
+                "method": "POST",
+                "url": "http://h/v1/chat/completions",
+                "headers": [],
+                "postData": {"text": request},
+            },
+            "response": {
+                "status": 200,
+                "headers": [],
+                "content": {"mimeType": "application/json", "text": answer},
+            },
+        }));
         let output = format!("output {turn:06} ").repeat(4);
-        let result = format!(
-            r#"{{\"role\":\"tool\",\"tool_call_id\":\"c{turn}\",\"content\":\"{output}\"}}"#
-        );
-        messages = [messages.as_str(), call.as_str(), result.as_str()].join(",");
+        messages.push(call);
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
     }
-    format!(r#"{{"log":{{"version":"1.2","entries":[{}]}}}}"#, entries.join(","))
+    json!({"log": {"version": "1.2", "entries": entries}}).to_string()
 }
 
 /// The HAR of a case without its compression, in a file of its own.

@@ -178,7 +178,7 @@ impl Checks<'_> {
     }
 
     fn projection(&mut self, request: &Request, verdict: &mut RequestVerdict) {
-        let outcome = self.projected(request);
+        let outcome = self.projected(request, verdict.reassembly);
         match outcome {
             Err(error) => {
                 verdict.projection = Check::Unverifiable;
@@ -205,8 +205,11 @@ impl Checks<'_> {
         }
     }
 
-    /// Projects the request into the buffer; true when its digest is the recorded one.
-    fn projected(&mut self, request: &Request) -> Result<bool, ProjectError> {
+    /// Projects the request into the buffer; true when that gives the recorded bytes.
+    ///
+    /// Where reassembly has just given bytes with the recorded digest, comparing with those says
+    /// the same as digesting again, and costs a fifth of it.
+    fn projected(&mut self, request: &Request, reassembly: Check) -> Result<bool, ProjectError> {
         let projection = self.projector.projection(request.captured.request)?;
         self.buffer.clear();
         let source = self.recording.as_source();
@@ -218,6 +221,17 @@ impl Checks<'_> {
             request.overlays(),
             &mut self.buffer,
         )?;
+        if reassembly == Check::Identical {
+            let mut rest = self.buffer.as_slice();
+            let mut same = true;
+            let walked = self.assembler.chunks(request.captured.request, |(_part, bytes)| {
+                same = same && rest.starts_with(bytes);
+                rest = rest.get(bytes.len()..).unwrap_or_default();
+            });
+            if walked.is_ok() {
+                return Ok(same && rest.is_empty());
+            }
+        }
         let digest: [u8; 32] = Sha256::digest(&self.buffer).into();
         Ok(digest == request.captured.body_digest)
     }
