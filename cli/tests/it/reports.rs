@@ -157,8 +157,8 @@ fn a_divergence_of_the_fold_is_told_with_place_and_diff() {
     offset:     40
     pointer:    /messages/0/content
     part:       message part 0 (chunk 3)
-    expected:   \"Look around.\",\"role\":\"user\"},{\"content\":[{\"text
-    found:      [{\"text\":\"I look.\",\"type\":\"text\"},{\"id\":\"toolu_1
+    expected:   "Look around.","role":"user"},{"content":[{"text
+    found:      [{"text":"I look.","type":"text"},{"id":"toolu_1
     body:       sha256 [id]
 
     --- parts (as recorded)
@@ -209,8 +209,8 @@ fn the_summary_lists_findings_and_what_differs() {
     offset:     40
     pointer:    /messages/0/content
     part:       message part 0 (chunk 3)
-    expected:   \"Look around.\",\"role\":\"user\"},{\"content\":[{\"text
-    found:      [{\"text\":\"I look.\",\"type\":\"text\"},{\"id\":\"toolu_1
+    expected:   "Look around.","role":"user"},{"content":[{"text
+    found:      [{"text":"I look.","type":"text"},{"id":"toolu_1
     body:       sha256 [id]
 
     --- parts (as recorded)

@@ -247,9 +247,14 @@ impl Checks<'_> {
         let mut index = 0_usize;
         self.assembler
             .chunks(id, |(part, bytes)| {
-                if let Some(part) = part.filter(|_| (offset..offset + bytes.len()).contains(&at)) {
-                    let kind = history.skeleton(history.part(part)).kind.name();
-                    part_at = format!("{kind} part {part} (chunk {index})");
+                if (offset..offset + bytes.len()).contains(&at) {
+                    part_at = match part {
+                        Some(part) => {
+                            let kind = history.skeleton(history.part(part)).kind.name();
+                            format!("{kind} part {part} (chunk {index})")
+                        }
+                        None => format!("separator between two messages (chunk {index})"),
+                    };
                 }
                 index += 1;
                 offset += bytes.len();
@@ -269,10 +274,19 @@ pub(crate) fn first_difference(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// A few bytes of a body, with everything that is not printable ASCII escaped.
+/// A few bytes of a body. Printable ASCII stands as it is; everything else is written `\xNN`.
 fn shown(body: &[u8], at: usize) -> String {
     let end = (at + SHOWN_BYTES).min(body.len());
-    body.get(at..end).unwrap_or_default().escape_ascii().to_string()
+    let mut out = String::new();
+    for byte in body.get(at..end).unwrap_or_default() {
+        if byte.is_ascii_graphic() || *byte == b' ' {
+            out.push(char::from(*byte));
+        } else {
+            let nibble = |n: u8| char::from_digit(u32::from(n), 16).unwrap_or('0');
+            out.extend(['\\', 'x', nibble(byte >> 4), nibble(byte & 0xf)]);
+        }
+    }
+    out
 }
 
 fn hex(digest: &[u8; 32]) -> String {

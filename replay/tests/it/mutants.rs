@@ -156,8 +156,8 @@ fn swapped(by: &str, part: u32) -> String {
     )
 }
 
-const SYSTEM: &str = r#"Be brief. It is a caf\xc3\xa9.\",\"role\":\"system\"},{\"con"#;
-const USER: &str = r#"Look around in Z\xc3\xbcrich.\",\"role\":\"user\"},{\"conten"#;
+const SYSTEM: &str = r#"Be brief. It is a caf\xc3\xa9.","role":"system"},{"con"#;
+const USER: &str = r#"Look around in Z\xc3\xbcrich.","role":"user"},{"conten"#;
 
 #[test]
 fn m33_f_messages_in_another_order_are_named() {

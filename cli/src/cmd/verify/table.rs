@@ -254,15 +254,32 @@ fn check(check: Check) -> Cell {
 fn divergences(label: &str, report: &RecordingReport, ui: &mut Ui) -> Result<(), Stop> {
     let name = one_line(label);
     let mut undecided: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    // One cause shows in every request that carries it; it is told once.
+    let mut groups: Vec<(&RequestVerdict, Vec<u64>)> = Vec::new();
+    let mut known: BTreeMap<_, usize> = BTreeMap::new();
     for verdict in &report.requests {
         match verdict.worst() {
-            Check::Diverged => divergence(&name, verdict, ui)?,
+            Check::Diverged => {
+                let at = verdict.divergence.as_ref();
+                let key = (
+                    diverged(verdict),
+                    at.map(|at| (at.offset, &at.pointer, &at.part, &at.expected, &at.found)),
+                );
+                let group = *known.entry(key).or_insert(groups.len());
+                match groups.get_mut(group) {
+                    Some((_, also)) => also.push(verdict.ordinal),
+                    None => groups.push((verdict, Vec::new())),
+                }
+            }
             Check::Unverifiable => {
                 let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
                 undecided.entry(reason).or_default().push(verdict.ordinal);
             }
             Check::Identical | Check::NotApplicable => {}
         }
+    }
+    for (verdict, also) in groups {
+        divergence(&name, verdict, &also, ui)?;
     }
     for (reason, requests) in undecided {
         ui.gap()?;
@@ -272,12 +289,15 @@ fn divergences(label: &str, report: &RecordingReport, ui: &mut Ui) -> Result<(),
     Ok(())
 }
 
-fn divergence(name: &str, verdict: &RequestVerdict, ui: &mut Ui) -> Result<(), Stop> {
+fn divergence(name: &str, verdict: &RequestVerdict, also: &[u64], ui: &mut Ui) -> Result<(), Stop> {
     let what = diverged(verdict);
     ui.gap()?;
     ui.toned(Tone::Bad, &format!("{name}@{}: {}", verdict.ordinal, one_line(&what)))?;
     if let Some(reason) = &verdict.reason {
         ui.line(format_args!("  reason:   {}", one_line(reason)))?;
+    }
+    if !also.is_empty() {
+        ui.line(format_args!("  likewise: {}", numbers(also)))?;
     }
     let Some(divergence) = &verdict.divergence else { return Ok(()) };
     let pointer = one_line(&divergence.pointer);
