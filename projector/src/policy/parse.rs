@@ -177,17 +177,13 @@ fn need<T>(field: Option<Spanned<T>>, start: usize, name: &str) -> Result<T, Wro
     field.map(Spanned::into_inner).ok_or_else(|| (start, format!("missing field `{name}`")))
 }
 
-/// Refuses a field that the step has no use for.
-fn none<T>(field: Option<Spanned<T>>, name: &str, op: &str) -> Result<(), Wrong> {
-    match field {
-        Some(field) => {
-            Err((field.span().start, format!("field `{name}` does not belong to op \"{op}\"")))
-        }
-        None => Ok(()),
-    }
-}
+/// Fields that belong to each op, beside `op` and `at`.
+const CAP_TEXT_FIELDS: &[&str] =
+    &["applies", "unit", "limit", "shape", "head_per_mille", "marker", "marker_in_limit"];
+const CLEAR_RESULTS_FIELDS: &[&str] = &["applies", "keep", "trigger", "replacement", "sticky"];
+const WINDOW_FIELDS: &[&str] = &["keep", "protect_head", "boundary"];
 
-fn only_at(at: Option<Spanned<AtToml>>, wanted: AtToml, op: &str) -> Result<(), Wrong> {
+fn only_at(at: Option<&Spanned<AtToml>>, wanted: AtToml, op: &str) -> Result<(), Wrong> {
     let name = if wanted == AtToml::Result { "result" } else { "request" };
     match at {
         Some(at) if *at.get_ref() != wanted => {
@@ -206,15 +202,39 @@ impl StepToml {
         }
     }
 
+    /// Refuses the first field that the op has no use for.
+    fn only(&self, op: &str, fields: &[&str]) -> Result<(), Wrong> {
+        fn at<T>(field: Option<&Spanned<T>>) -> Option<usize> {
+            field.map(|field| field.span().start)
+        }
+        let present = [
+            ("applies", at(self.applies.as_ref())),
+            ("unit", at(self.unit.as_ref())),
+            ("limit", at(self.limit.as_ref())),
+            ("shape", at(self.shape.as_ref())),
+            ("head_per_mille", at(self.head_per_mille.as_ref())),
+            ("marker", at(self.marker.as_ref())),
+            ("marker_in_limit", at(self.marker_in_limit.as_ref())),
+            ("keep", at(self.keep.as_ref())),
+            ("trigger", at(self.trigger.as_ref())),
+            ("replacement", at(self.replacement.as_ref())),
+            ("sticky", at(self.sticky.as_ref())),
+            ("protect_head", at(self.protect_head.as_ref())),
+            ("boundary", at(self.boundary.as_ref())),
+        ];
+        let foreign = present
+            .into_iter()
+            .find_map(|(name, at)| at.filter(|_| !fields.contains(&name)).map(|at| (at, name)));
+        match foreign {
+            Some((at, name)) => Err((at, format!("field `{name}` does not belong to op \"{op}\""))),
+            None => Ok(()),
+        }
+    }
+
     fn cap_text(self, start: usize) -> Result<Step, Wrong> {
         let op = "cap_text";
-        only_at(self.at, AtToml::Result, op)?;
-        none(self.keep, "keep", op)?;
-        none(self.trigger, "trigger", op)?;
-        none(self.replacement, "replacement", op)?;
-        none(self.sticky, "sticky", op)?;
-        none(self.protect_head, "protect_head", op)?;
-        none(self.boundary, "boundary", op)?;
+        only_at(self.at.as_ref(), AtToml::Result, op)?;
+        self.only(op, CAP_TEXT_FIELDS)?;
         let shape_at = self.shape.as_ref().map_or(start, |shape| shape.span().start);
         let shape_at = self.head_per_mille.as_ref().map_or(shape_at, |head| head.span().start);
         let head = self.head_per_mille.map(Spanned::into_inner);
@@ -231,15 +251,8 @@ impl StepToml {
 
     fn clear_results(self, start: usize) -> Result<Step, Wrong> {
         let op = "clear_results";
-        only_at(self.at, AtToml::Request, op)?;
-        none(self.unit, "unit", op)?;
-        none(self.limit, "limit", op)?;
-        none(self.shape, "shape", op)?;
-        none(self.head_per_mille, "head_per_mille", op)?;
-        none(self.marker, "marker", op)?;
-        none(self.marker_in_limit, "marker_in_limit", op)?;
-        none(self.protect_head, "protect_head", op)?;
-        none(self.boundary, "boundary", op)?;
+        only_at(self.at.as_ref(), AtToml::Request, op)?;
+        self.only(op, CLEAR_RESULTS_FIELDS)?;
         Ok(Step::ClearResults(ClearResults {
             applies: self.applies.map(Spanned::into_inner).unwrap_or_default().check(),
             keep: need(self.keep, start, "keep")?,
@@ -251,17 +264,8 @@ impl StepToml {
 
     fn window(self, start: usize) -> Result<Step, Wrong> {
         let op = "window";
-        only_at(self.at, AtToml::Request, op)?;
-        none(self.applies, "applies", op)?;
-        none(self.unit, "unit", op)?;
-        none(self.limit, "limit", op)?;
-        none(self.shape, "shape", op)?;
-        none(self.head_per_mille, "head_per_mille", op)?;
-        none(self.marker, "marker", op)?;
-        none(self.marker_in_limit, "marker_in_limit", op)?;
-        none(self.trigger, "trigger", op)?;
-        none(self.replacement, "replacement", op)?;
-        none(self.sticky, "sticky", op)?;
+        only_at(self.at.as_ref(), AtToml::Request, op)?;
+        self.only(op, WINDOW_FIELDS)?;
         let keep_at = self.keep.as_ref().map_or(start, |keep| keep.span().start);
         let keep = need(self.keep, start, "keep")?;
         if keep == 0 {

@@ -6,6 +6,11 @@ use projector::policy::presets;
 
 use crate::support::import;
 
+/// What a stranger has to know when one of these goes red.
+const WANTED: &str = "what the program computes has changed; if that is wanted, run `cargo run -p \
+                      counterfold-fixtures --bin regen`, look at `git diff fixtures/golden`, and \
+                      commit it";
+
 #[test]
 fn every_request_under_every_policy_has_its_golden_digest() {
     let policies = presets::all().unwrap();
@@ -14,9 +19,9 @@ fn every_request_under_every_policy_has_its_golden_digest() {
         let found = fixtures::golden::table(&imported.recording, &policies).unwrap();
         let expected = std::fs::read_to_string(fixtures::golden::table_file(case)).unwrap();
         for (found, expected) in found.lines().zip(expected.lines()) {
-            assert_eq!(found, expected, "{case}");
+            assert_eq!(found, expected, "{case}: {WANTED}");
         }
-        assert_eq!(found.lines().count(), expected.lines().count(), "{case}");
+        assert_eq!(found.lines().count(), expected.lines().count(), "{case}: {WANTED}");
     }
 }
 
@@ -31,7 +36,7 @@ fn golden_bodies_are_rebuilt_byte_for_byte() {
         let at = found.iter().zip(&expected).take_while(|(a, b)| a == b).count();
         assert!(
             found == expected,
-            "{case} request {ordinal} under {name} differs at byte {at} ({})",
+            "{case} request {ordinal} under {name} differs at byte {at} ({}): {WANTED}",
             ledger::wire::pointer::pointer_at(&expected, at),
         );
     }
