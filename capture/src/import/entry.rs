@@ -46,6 +46,9 @@ impl Importer {
             self.recorder.set_time(at);
         }
         let sent = fields(&entry.request.headers);
+        if is_sealed(&entry.request.body) {
+            return self.sealed(&entry);
+        }
         let kind = match (&entry.request.body, dialect(&entry, &sent)) {
             _ if entry.web_socket_messages.is_some() || entry.response.status == 101 => {
                 NoteKind::WebSocket
@@ -54,9 +57,25 @@ impl Importer {
                 return self.request(&entry, dialect, body, &sent);
             }
             (_, Some(_)) if entry.request.method == "POST" => NoteKind::NoBody,
+            _ if is_sealed(&entry.response.body) => return self.sealed(&entry),
             _ => NoteKind::SideExchange,
         };
         self.record(index, offset, raw, kind)
+    }
+
+    /// Keeps what may be kept of an exchange whose bodies nobody can look into: that it was there.
+    fn sealed(&mut self, entry: &Entry<'_>) -> Result<(), RecordError> {
+        let url = entry.request.url.split(['?', '#']).next().unwrap_or_default();
+        let behind_host = url.split_once("://").map_or(url, |(_scheme, rest)| rest);
+        let path = behind_host.split_once('/').map_or("", |(_host, path)| path);
+        let told = serde_json::json!({
+            "method": entry.request.method,
+            "path": path,
+            "status": entry.response.status,
+            "request_bytes": stored_bytes(&entry.request.body),
+            "response_bytes": stored_bytes(&entry.response.body),
+        });
+        self.record(entry.index, entry.offset, told.to_string().as_bytes(), NoteKind::Coded)
     }
 
     /// Keeps an entry as it stands, redacted.
@@ -136,7 +155,11 @@ impl Importer {
         let response = &entry.response;
         let headers = fields(&response.headers);
         let body = match &response.body {
-            Body::Present(payload) => Some(payload.bytes.as_slice()),
+            Body::Present(payload) if !is_sealed(&response.body) => Some(payload.bytes.as_slice()),
+            Body::Present(_) => {
+                self.report.note(NoteKind::Coded, entry.index);
+                None
+            }
             Body::Absent | Body::Unread(_) => None,
         };
         let reply = Reply {
@@ -162,13 +185,20 @@ impl Importer {
         }
         match body.decoding {
             Decoding::Plain | Decoding::Undone => Rung::BodyExact,
-            Decoding::NotAsDeclared => Rung::Reconstructed,
-            _ => {
-                self.report.note(NoteKind::Coded, entry);
-                Rung::BodyExact
-            }
+            _ => Rung::Reconstructed,
         }
     }
+}
+
+/// True for a body that is still under a coding: secrets in it cannot be found.
+fn is_sealed(body: &Body) -> bool {
+    let Body::Present(payload) = body else { return false };
+    !matches!(payload.decoding, Decoding::Plain | Decoding::Undone | Decoding::NotAsDeclared)
+}
+
+fn stored_bytes(body: &Body) -> Option<usize> {
+    let Body::Present(payload) = body else { return None };
+    Some(payload.bytes.len())
 }
 
 fn fields(headers: &[Header]) -> Fields {

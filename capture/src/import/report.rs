@@ -44,7 +44,10 @@ impl NoteKind {
             Self::NoBody => "request without its body kept as a record",
             Self::Unsplit => "request body kept whole: it could not be split",
             Self::LengthDiffers => "body length differs from what the file says was sent",
-            Self::Coded => "content coding could not be undone; body kept coded",
+            Self::Coded => {
+                "body left out: its content coding could not be undone, so that it could not be \
+                 searched for secrets"
+            }
             Self::NotUtf8 => "body is not UTF-8, so it cannot be what was sent",
             Self::Redacted => "request with secrets replaced",
         }
