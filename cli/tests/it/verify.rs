@@ -246,3 +246,14 @@ fn a_body_that_could_not_be_split_is_kept_whole_and_not_projected() {
     }
     assert_eq!(folder.run(&["project", "runs/odd@1"]).text(), "[1, 2]");
 }
+
+#[test]
+fn m30_the_wire_level_says_that_nothing_is_recorded_and_does_not_fail_for_it() {
+    let folder = Folder::with_recording();
+    let shown = folder.run(&["verify", "runs", "--level", "wire"]).shown();
+    assert!(shown.starts_with("exit code 0"), "{shown}");
+    assert!(shown.contains("wire: not recorded"), "{shown}");
+    // Asking for the rung turns it into a failure.
+    let demanded = folder.run(&["verify", "runs", "--min-rung", "wire-exact"]).shown();
+    assert!(demanded.starts_with("exit code 1"), "{demanded}");
+}

@@ -8,6 +8,7 @@
 mod brute;
 mod damage;
 mod golden;
+mod levels;
 mod mutants;
 mod recordings;
 mod selftest;
