@@ -234,8 +234,12 @@ impl State {
     }
 }
 
-/// For each place of a list, how many places before it hold the same part.
+/// For each place of a list, how many places before it hold the same part; empty where no part
+/// is there twice, as in every list that only grew.
 fn equal_before(items: &[PartNo]) -> Vec<u32> {
+    if items.is_sorted_by(|a, b| a < b) {
+        return Vec::new();
+    }
     let mut counts = BTreeMap::new();
     let before = items.iter().map(|part| {
         let count: &mut u32 = counts.entry(*part).or_default();
@@ -334,12 +338,12 @@ impl Run<'_, '_> {
                 let beyond = keep.is_some_and(|keep| newest > keep);
                 let stays = sticky.is_some_and(|set| set.contains(&listed));
                 if result.is_for(index) && (beyond || stays) {
-                    cleared.push((position, listed));
+                    cleared.push((position, listed, stays));
                 }
             }
         }
-        for (position, listed) in cleared {
-            if step.sticky {
+        for (position, listed, stays) in cleared {
+            if step.sticky && !stays {
                 self.state.sticky.entry(index).or_default().insert(listed);
             }
             let (part, _, group) = listed;
