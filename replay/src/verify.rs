@@ -172,6 +172,9 @@ pub fn verify(recording: &Recording, level: Level, progress: &mut dyn FnMut()) -
     let mut damage = Vec::new();
     let mut notices = Vec::new();
     check::store(recording, &mut damage, &mut notices);
+    if history.closed().is_some_and(|closed| !closed.complete) {
+        notices.push("the source was not read to its end; what came after is not here".to_owned());
+    }
     let requests = check::requests(recording, level, progress);
     let head = recording.head();
     let tail = check::tail(recording);

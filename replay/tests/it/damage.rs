@@ -142,3 +142,19 @@ fn t28_reading_changes_no_byte() {
     replay::sweep::row(&opened, &projector::Policy::recorded()).unwrap();
     assert_eq!(state(), before);
 }
+
+#[test]
+fn a_source_that_was_cut_is_sound_and_said_to_be_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = fs::read(fixtures::folder().join("har/mini-std.har.zst")).unwrap();
+    let file = folder.path().join("cut.har.zst");
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let kept = match fixtures::import(&file, folder.path()).unwrap_err() {
+        capture::import::ImportError::Har { kept: Some(kept), .. } => kept,
+        other => panic!("{other}"),
+    };
+    let opened = Recording::open(&kept.recording).unwrap();
+    let report = verify(&opened, Level::All, &mut || {});
+    assert!(report.is_ok() && report.counts().requests == kept.requests, "{report:?}");
+    assert!(report.notices.iter().any(|notice| notice.contains("not read to its end")));
+}
