@@ -1,6 +1,6 @@
 //! Where the strings that matter stand in an item, per dialect, as data.
 //!
-//! Sources: the request formats as the recorded clients send them (13 clients, November 2026).
+//! Sources: the request formats as the recorded clients in fixtures/har send them (November 2026).
 
 use super::{Dialect, Role, SlotKind};
 
