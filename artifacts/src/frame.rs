@@ -90,15 +90,7 @@ impl PackHeader {
         }
         let header = checked::<PACK_HEADER_BYTES>(bytes, &PACK_MAGIC)?;
         let mut fields = Taken(header);
-        fields.array::<8>();
-        let major = u16::from_le_bytes(fields.array());
-        if major > FORMAT_MAJOR {
-            return Err(HeaderError::Version(major));
-        }
-        let minor = u16::from_le_bytes(fields.array());
-        fields.expect_that("format major", major == FORMAT_MAJOR)?;
-        let header_bytes = u32::from_le_bytes(fields.array());
-        fields.expect_that("header length", header_bytes == HEADER_BYTES_FIELD)?;
+        let minor = fields.format()?;
         let ledger_id = fields.array();
         let first_seq = fields.array::<8>();
         let number = u32::from_le_bytes(fields.array());
@@ -265,6 +257,21 @@ impl Taken<'_> {
         let (field, rest) = self.0.split_first_chunk().expect("the byte table fits its header");
         self.0 = rest;
         *field
+    }
+
+    /// Takes the magic, which was checked, the versions and the header length; returns the minor
+    /// version.
+    pub(crate) fn format(&mut self) -> Result<u16, HeaderError> {
+        self.array::<8>();
+        let major = u16::from_le_bytes(self.array());
+        if major > FORMAT_MAJOR {
+            return Err(HeaderError::Version(major));
+        }
+        let minor = u16::from_le_bytes(self.array());
+        self.expect_that("format major", major == FORMAT_MAJOR)?;
+        let header_bytes = u32::from_le_bytes(self.array());
+        self.expect_that("header length", header_bytes == HEADER_BYTES_FIELD)?;
+        Ok(minor)
     }
 
     #[expect(clippy::unused_self, reason = "reads as a step of taking the fields")]

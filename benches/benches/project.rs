@@ -30,10 +30,7 @@ fn bytes(workload: &Workload, policy: &Policy) -> usize {
         let projection =
             projector.projection(request.captured.request).expect("the fixture is whole");
         body.clear();
-        projection
-            .view
-            .write(history, source, b",", request.overlays(), &mut body)
-            .expect("the fixture is whole");
+        projection.write(history, source, &mut body).expect("the fixture is whole");
         total += body.len();
     }
     total

@@ -1,7 +1,12 @@
 //! What a projection says: the view, the account, and what it rests on.
 
+use alloc::vec::Vec;
+
+use artifacts::Source;
+use ledger::history::History;
 use ledger::id::RequestId;
 
+use crate::fold::ProjectError;
 use crate::view::View;
 
 /// What a projected request rests on.
@@ -119,5 +124,24 @@ pub struct Projection {
     pub view: View,
 }
 
+impl Projection {
+    /// Appends the bytes of the projected body to `out`.
+    ///
+    /// # Errors
+    /// The request is not of this history, or an artifact is missing or damaged.
+    pub fn write(
+        &self,
+        history: &History,
+        source: &dyn Source,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProjectError> {
+        let ordinal = self.request.ordinal();
+        let request =
+            history.request(self.request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+        let separator = request.captured.separator.read(source)?;
+        self.view.write(history, source, &separator, request.overlays(), out)
+    }
+}
+
 /// Positions of messages that are left out, as ranges.
-pub(crate) type Dropped = alloc::vec::Vec<core::ops::Range<usize>>;
+pub(crate) type Dropped = Vec<core::ops::Range<usize>>;

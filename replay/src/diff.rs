@@ -27,10 +27,7 @@ pub fn projected(
     let history: &History = recording.history();
     let source = recording.as_source();
     let projection = project(history, source, policy, request)?;
-    let ordinal = request.ordinal();
-    let info = history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
-    let separator = info.captured.separator.read(source)?;
     let mut body = Vec::new();
-    projection.view.write(history, source, &separator, info.overlays(), &mut body)?;
+    projection.write(history, source, &mut body)?;
     Ok(Projected { projection, body })
 }

@@ -3,10 +3,9 @@
 //! A pure function gives the same lines whatever the time zone, the language, the folder or the
 //! number of threads. Nothing here looks at any of them, and neither may what is called.
 
-use core::fmt::Write as _;
-
+use artifacts::ArtifactId;
+use ledger::id::RequestId;
 use projector::{Policy, ProjectError, Projector};
-use sha2::{Digest as _, Sha256};
 
 use crate::recording::Recording;
 use crate::sweep::Row;
@@ -30,12 +29,12 @@ pub fn lines(recording: &Recording, policies: &[Policy]) -> Vec<String> {
     for policy in policies {
         let mut projector = Projector::new(recording.history(), recording.as_source(), policy);
         for request in recording.history().requests() {
-            let ordinal = request.captured.request.ordinal();
-            let told = match body(recording, &mut projector, ordinal) {
+            let id = request.captured.request;
+            let told = match body(recording, &mut projector, id) {
                 Ok(told) => told,
                 Err(error) => format!("refused\t{error}"),
             };
-            lines.push(format!("project\t{ordinal}\t{}\t{told}", policy.name));
+            lines.push(format!("project\t{}\t{}\t{told}", id.ordinal(), policy.name));
         }
     }
     lines
@@ -56,25 +55,10 @@ pub fn row(policy: &Policy, row: &Result<Row, ProjectError>) -> String {
 fn body(
     recording: &Recording,
     projector: &mut Projector<'_>,
-    ordinal: u64,
+    request: RequestId,
 ) -> Result<String, ProjectError> {
-    let missing = ProjectError::NoSuchRequest { ordinal };
-    let id = ledger::id::RequestId::from_ordinal(ordinal).ok_or(missing.clone())?;
-    let request = recording.history().request(id).ok_or(missing)?;
-    let projection = projector.projection(id)?;
-    let source = recording.as_source();
-    let separator = request.captured.separator.read(source)?;
+    let projection = projector.projection(request)?;
     let mut body = Vec::new();
-    projection.view.write(
-        recording.history(),
-        source,
-        &separator,
-        request.overlays(),
-        &mut body,
-    )?;
-    let mut told = format!("{}\t{}\t", projection.fidelity.name(), body.len());
-    for byte in Sha256::digest(&body) {
-        write!(told, "{byte:02x}").expect("a string takes everything");
-    }
-    Ok(told)
+    projection.write(recording.history(), recording.as_source(), &mut body)?;
+    Ok(format!("{}\t{}\t{}", projection.fidelity.name(), body.len(), ArtifactId::of(&body)))
 }

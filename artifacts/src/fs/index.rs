@@ -214,15 +214,7 @@ fn check(file: &[u8]) -> Result<(Sealing, usize), HeaderError> {
     }
     let header = checked::<INDEX_HEADER_BYTES>(file, &INDEX_MAGIC)?;
     let mut fields = Taken(header);
-    fields.array::<8>();
-    let major = u16::from_le_bytes(fields.array());
-    if major > FORMAT_MAJOR {
-        return Err(HeaderError::Version(major));
-    }
-    let minor = u16::from_le_bytes(fields.array());
-    fields.expect_that("format major", major == FORMAT_MAJOR)?;
-    let header_bytes = u32::from_le_bytes(fields.array());
-    fields.expect_that("header length", header_bytes == HEADER_BYTES_FIELD)?;
+    let minor = fields.format()?;
     let ledger_id = fields.array();
     let number = u32::from_le_bytes(fields.array());
     let epoch = u32::from_le_bytes(fields.array());

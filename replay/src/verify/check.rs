@@ -212,15 +212,8 @@ impl Checks<'_> {
     fn projected(&mut self, request: &Request, reassembly: Check) -> Result<bool, ProjectError> {
         let projection = self.projector.projection(request.captured.request)?;
         self.buffer.clear();
-        let source = self.recording.as_source();
-        let separator = request.captured.separator.read(source)?;
-        projection.view.write(
-            self.recording.history(),
-            source,
-            &separator,
-            request.overlays(),
-            &mut self.buffer,
-        )?;
+        let (history, source) = (self.recording.history(), self.recording.as_source());
+        projection.write(history, source, &mut self.buffer)?;
         if reassembly == Check::Identical {
             let mut rest = self.buffer.as_slice();
             let mut same = true;
