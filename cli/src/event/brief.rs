@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use ledger::content::Content;
 use ledger::event::{
     Answered, Cause, ContextEdited, Dispatched, Dropped, Event, ImportedRecord, ItemKind,
-    MessageAdded, Origin, RequestCaptured, RunClosed, RunOpened, SessionBasis, SessionOpened,
-    ToolCalled, ToolReturned,
+    MessageAdded, Origin, OutputFound, RequestCaptured, RunClosed, RunOpened, SessionBasis,
+    SessionOpened, ToolCalled, ToolReturned,
 };
 use ledger::id::{RequestId, SessionId, ToolCallId};
 use ledger::wire::Dialect;
@@ -55,6 +55,11 @@ impl Listing {
                 let session = request.and_then(|request| self.session(*request));
                 (session, self.tool_returned(event))
             }
+            Event::OutputFound(event) => {
+                let request = self.request_of_call.get(&event.call);
+                let session = request.and_then(|request| self.session(*request));
+                (session, self.output_found(event))
+            }
             Event::ImportedRecord(event) => (None, imported_record(event)),
         }
     }
@@ -94,13 +99,31 @@ impl Listing {
         if event.output.len() != 1 {
             facts.push(("texts", (event.output.len() as u64).into()));
         }
-        match event.dropped {
-            Dropped::Unknown => facts.push(("dropped", "unknown".into())),
-            Dropped::Bytes(0) => {}
-            Dropped::Bytes(bytes) => facts.push(("dropped_bytes", bytes.into())),
-        }
+        gone(&mut facts, event.dropped);
         some(&mut facts, "redactions", u64::from(event.redactions));
         facts
+    }
+
+    fn output_found(&self, event: &OutputFound) -> Facts {
+        let bytes: u64 = event.pieces.iter().map(|piece| piece.text.len()).sum();
+        let mut facts = vec![
+            ("call", from_one(event.call.number()).into()),
+            ("tool", self.tool_of_call.get(&event.call).cloned().into()),
+            ("source", event.source.as_str().into()),
+            ("found_bytes", bytes.into()),
+        ];
+        gone(&mut facts, event.dropped);
+        some(&mut facts, "redactions", u64::from(event.redactions));
+        facts
+    }
+}
+
+/// Adds what is missing of an output, where something is or may be.
+fn gone(facts: &mut Facts, dropped: Dropped) {
+    match dropped {
+        Dropped::Unknown => facts.push(("dropped", "unknown".into())),
+        Dropped::Bytes(0) => {}
+        Dropped::Bytes(bytes) => facts.push(("dropped_bytes", bytes.into())),
     }
 }
 

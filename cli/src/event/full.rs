@@ -2,8 +2,8 @@
 
 use ledger::event::{
     Added, AnswerItem, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, Headers, Hole,
-    HoleValue, ItemKind, MessageAdded, Overlay, PartDef, PartUse, RequestCaptured, RunClosed,
-    RunOpened, SessionOpened, Skeleton, SkeletonUse, Splice, ToolReturned, Usage,
+    HoleValue, ItemKind, MessageAdded, OutputFound, Overlay, PartDef, PartUse, RequestCaptured,
+    RunClosed, RunOpened, SessionOpened, Skeleton, SkeletonUse, Splice, ToolReturned, Usage,
 };
 use ledger::id::{PartNo, RequestId};
 use ledger::wire::{Dialect, PartKind, Role};
@@ -32,6 +32,7 @@ pub(crate) fn full(event: &Event) -> Node {
             ("item", event.item.into()),
         ],
         Event::ToolReturned(event) => tool_returned(event),
+        Event::OutputFound(event) => output_found(event),
         Event::ImportedRecord(event) => vec![
             ("entry", (event.index + 1).into()),
             ("offset", event.offset.into()),
@@ -303,22 +304,38 @@ fn usage(usage: &Usage) -> Node {
 }
 
 fn tool_returned(event: &ToolReturned) -> Members {
-    let returned = |returned: &ledger::event::Returned| {
-        Node::Map(vec![
-            ("text", content(&returned.text)),
-            ("chars", returned.measure.chars.into()),
-            ("utf16", returned.measure.utf16.into()),
-            ("line_feeds", returned.measure.line_feeds.into()),
-        ])
-    };
-    let dropped: Node = match event.dropped {
-        Dropped::Unknown => "unknown".into(),
-        Dropped::Bytes(bytes) => bytes.into(),
-    };
     vec![
         ("call", from_one(event.call.number()).into()),
         ("output", event.output.iter().map(returned).collect::<Vec<_>>().into()),
-        ("dropped_bytes", dropped),
+        ("dropped_bytes", dropped(event.dropped)),
         ("redactions", event.redactions.into()),
     ]
+}
+
+fn output_found(event: &OutputFound) -> Members {
+    vec![
+        ("call", from_one(event.call.number()).into()),
+        ("index", event.index.into()),
+        ("source", event.source.as_str().into()),
+        ("record", (event.record + 1).into()),
+        ("pieces", event.pieces.iter().map(returned).collect::<Vec<_>>().into()),
+        ("dropped_bytes", dropped(event.dropped)),
+        ("redactions", event.redactions.into()),
+    ]
+}
+
+fn returned(returned: &ledger::event::Returned) -> Node {
+    Node::Map(vec![
+        ("text", content(&returned.text)),
+        ("chars", returned.measure.chars.into()),
+        ("utf16", returned.measure.utf16.into()),
+        ("line_feeds", returned.measure.line_feeds.into()),
+    ])
+}
+
+fn dropped(dropped: Dropped) -> Node {
+    match dropped {
+        Dropped::Unknown => "unknown".into(),
+        Dropped::Bytes(bytes) => bytes.into(),
+    }
 }

@@ -5,12 +5,14 @@
 //! `docs/reference/events.md` for facts that later ways in will record.
 
 pub mod answer;
+pub mod found;
 pub mod message;
 pub mod request;
 pub mod run;
 pub mod tool;
 
 pub use answer::{AnswerItem, Answered, ItemKind, Usage};
+pub use found::OutputFound;
 pub use message::{
     Added, Cause, ContextEdited, Hole, HoleValue, MessageAdded, PartDef, PartUse, Skeleton,
     SkeletonUse, SlotDef, Splice, Unlinked,
@@ -51,13 +53,15 @@ pub enum Kind {
     ToolCalled = 48,
     /// `tool_returned`
     ToolReturned = 49,
+    /// `output_found`
+    OutputFound = 50,
     /// `imported_record`
     ImportedRecord = 80,
 }
 
 impl Kind {
     /// All kinds, in tag order.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::RunOpened,
         Self::RunClosed,
         Self::SessionOpened,
@@ -70,6 +74,7 @@ impl Kind {
         Self::ResponseAborted,
         Self::ToolCalled,
         Self::ToolReturned,
+        Self::OutputFound,
         Self::ImportedRecord,
     ];
 
@@ -98,6 +103,7 @@ impl Kind {
             Self::ResponseAborted => "response_aborted",
             Self::ToolCalled => "tool_called",
             Self::ToolReturned => "tool_returned",
+            Self::OutputFound => "output_found",
             Self::ImportedRecord => "imported_record",
         }
     }
@@ -133,6 +139,8 @@ pub enum Event {
     ToolCalled(ToolCalled),
     /// A tool's output came back, whole as far as the recorder saw it.
     ToolReturned(ToolReturned),
+    /// A tool's output was found beside the wire, whole or with a gap.
+    OutputFound(OutputFound),
     /// A foreign record that was not understood, kept as bytes.
     ImportedRecord(ImportedRecord),
 }
@@ -181,6 +189,7 @@ impl Event {
             Self::ResponseAborted(_) => Kind::ResponseAborted,
             Self::ToolCalled(_) => Kind::ToolCalled,
             Self::ToolReturned(_) => Kind::ToolReturned,
+            Self::OutputFound(_) => Kind::OutputFound,
             Self::ImportedRecord(_) => Kind::ImportedRecord,
         }
     }
@@ -203,6 +212,7 @@ impl Event {
             | Self::ResponseAborted(body) => codec::encode(body),
             Self::ToolCalled(body) => codec::encode(body),
             Self::ToolReturned(body) => codec::encode(body),
+            Self::OutputFound(body) => codec::encode(body),
             Self::ImportedRecord(body) => codec::encode(body),
         }
     }
@@ -229,6 +239,7 @@ impl Event {
             Kind::ResponseAborted => codec::decode(body).map(Self::ResponseAborted),
             Kind::ToolCalled => codec::decode(body).map(Self::ToolCalled),
             Kind::ToolReturned => codec::decode(body).map(Self::ToolReturned),
+            Kind::OutputFound => codec::decode(body).map(Self::OutputFound),
             Kind::ImportedRecord => codec::decode(body).map(Self::ImportedRecord),
         };
         decoded.map_err(|source| EventError::Body { kind: kind.name(), source })

@@ -72,6 +72,7 @@ fn kinds_keep_their_tags_and_names() {
             (44, "response_aborted"),
             (48, "tool_called"),
             (49, "tool_returned"),
+            (50, "output_found"),
             (80, "imported_record"),
         ]
     );

@@ -3,8 +3,9 @@
 use super::error::HistoryError;
 use super::{BodySplices, Call, Change, End, History, Part, Request, Session, SkeletonInfo};
 use crate::event::{
-    Added, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, HoleValue, PartDef, PartUse,
-    RequestCaptured, SessionOpened, Skeleton, SkeletonUse, Splice, ToolCalled, ToolReturned,
+    Added, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, HoleValue, OutputFound,
+    PartDef, PartUse, RequestCaptured, SessionOpened, Skeleton, SkeletonUse, Splice, ToolCalled,
+    ToolReturned,
 };
 use crate::id::{PartNo, RequestId, SessionId, SkeletonNo};
 use crate::wire::outline::ITEMS_MAX;
@@ -81,6 +82,7 @@ impl Builder {
             Event::ResponseAborted(answer) => self.answered(seq, End::Aborted, answer),
             Event::ToolCalled(called) => self.tool_called(seq, called),
             Event::ToolReturned(returned) => self.tool_returned(seq, returned),
+            Event::OutputFound(found) => self.output_found(seq, found),
         }
     }
 
@@ -334,7 +336,28 @@ impl Builder {
         if history.call_of.insert((request, item), call).is_some() {
             return Err(HistoryError::Misfit { seq, what: "second call of an item" });
         }
-        history.calls.push(Call { request, item, output: None, dropped: Dropped::Unknown });
+        history.calls.push(Call {
+            request,
+            item,
+            output: None,
+            dropped: Dropped::Unknown,
+            found: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn output_found(&mut self, seq: u64, found: OutputFound) -> Checked<()> {
+        if !found.is_consistent() {
+            return Err(HistoryError::Misfit { seq, what: "pieces of a found output" });
+        }
+        let history = self.history(seq)?;
+        let number = u64::from(found.call.number());
+        let call = history.calls.get_mut(found.call.index()).ok_or(HistoryError::Dangling {
+            seq,
+            what: "call",
+            number,
+        })?;
+        call.found.push(found);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::content::Content;
 use crate::event::{
-    Answered, Cause, Dispatched, Dropped, Hole, HoleValue, ImportedRecord, Overlay,
+    Answered, Cause, Dispatched, Dropped, Hole, HoleValue, ImportedRecord, OutputFound, Overlay,
     RequestCaptured, Returned, RunClosed, RunOpened, SessionOpened, SlotDef, Splice,
 };
 use crate::id::{PartNo, RequestId, SessionId, SkeletonNo, ToolCallId};
@@ -110,6 +110,18 @@ pub struct Call {
     pub output: Option<Vec<Returned>>,
     /// How much of the output never reached the recorder.
     pub dropped: Dropped,
+    /// The output as other records of the run have it.
+    pub found: Vec<OutputFound>,
+}
+
+impl Call {
+    /// The best copy that was found of one text of the output: the first whole one, else the
+    /// first with a gap.
+    pub fn found(&self, index: u16) -> Option<&OutputFound> {
+        let of_text = || self.found.iter().filter(move |found| found.index == index);
+        let whole = of_text().find(|found| found.dropped == Dropped::Bytes(0));
+        whole.or_else(|| of_text().next())
+    }
 }
 
 /// A conversation.

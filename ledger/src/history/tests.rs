@@ -165,6 +165,19 @@ fn tool_returned(call: u32) -> Event {
     Event::ToolReturned(ToolReturned { call, output: vec![output], dropped, redactions: 0 })
 }
 
+fn found(call: u32, pieces: &[&str], dropped: Dropped) -> OutputFound {
+    let piece = |piece: &&str| Returned { text: text(piece), measure: TextMeasure::of(piece) };
+    OutputFound {
+        call: ToolCallId::new(call),
+        index: 0,
+        source: "spill".to_owned(),
+        record: 0,
+        pieces: pieces.iter().map(piece).collect(),
+        dropped,
+        redactions: 0,
+    }
+}
+
 fn own() -> HoleValue {
     HoleValue::Own(text("words"))
 }
@@ -241,6 +254,7 @@ fn run() -> Vec<Event> {
             reason: "odd".to_owned(),
             bytes: text("x"),
         }),
+        Event::OutputFound(found(0, &["out", "put"], Dropped::Unknown)),
         session_opened(1, Some(0)),
         run_closed(),
     ]
@@ -253,6 +267,19 @@ fn built(events: usize) -> Builder {
         builder.push(seq, event).unwrap();
     }
     builder
+}
+
+#[test]
+fn a_whole_copy_of_an_output_is_preferred_to_one_with_a_gap() {
+    let mut builder = built(run().len() - 1);
+    builder.push(20, Event::OutputFound(found(0, &["whole"], Dropped::Bytes(0)))).unwrap();
+    builder.push(21, Event::OutputFound(found(0, &["later"], Dropped::Bytes(0)))).unwrap();
+    let history = builder.finish().unwrap();
+    let call = &history.calls()[0];
+    assert_eq!(call.found(0), Some(&found(0, &["whole"], Dropped::Bytes(0))));
+    assert_eq!(call.found(1), None);
+    assert_eq!(call.found.len(), 3);
+    assert_eq!(call.output.as_ref().map(Vec::len), Some(1));
 }
 
 #[test]

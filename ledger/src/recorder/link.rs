@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::parts::RawKey;
+use crate::content::Content;
 use crate::event::{HoleValue, ItemKind, Unlinked};
 use crate::id::{RequestId, SessionId, ToolCallId};
 use crate::wire::SlotKind;
@@ -53,10 +54,13 @@ pub(super) struct ItemFacts {
     pub(super) call: Option<ToolCallId>,
 }
 
+/// A call as far as it is known.
 #[derive(Debug)]
-struct Call {
+pub(super) struct Call {
     item: ItemRef,
-    session: SessionId,
+    pub(super) session: SessionId,
+    /// The texts that it returned, as stored.
+    pub(super) texts: Vec<Content>,
     /// Keys of the texts that it returned, once it has.
     returned: Option<Vec<RawKey>>,
 }
@@ -106,10 +110,23 @@ impl Links {
         u32::try_from(self.calls.len()).ok().map(ToolCallId::new)
     }
 
+    /// True for a call that was handed out.
+    pub(super) fn is_known(&self, call: ToolCallId) -> bool {
+        call.index() < self.calls.len()
+    }
+
+    /// All calls, in order, with the item that asks for each.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (ToolCallId, Option<&ItemFacts>, &Call)> {
+        self.calls.iter().enumerate().filter_map(|(index, call)| {
+            let number = u32::try_from(index).ok()?;
+            Some((ToolCallId::new(number), self.facts(call.item), call))
+        })
+    }
+
     /// Remembers a call of an answer; ids are handed out in order by [`Links::next_call`].
     pub(super) fn add_call(&mut self, session: SessionId, item: ItemRef, call_id: Option<&[u8]>) {
         let Some(call) = self.next_call() else { return };
-        self.calls.push(Call { item, session, returned: None });
+        self.calls.push(Call { item, session, returned: None, texts: Vec::new() });
         self.open.entry(session).or_default().push(call);
         if let Some(id) = call_id {
             self.by_call_id.insert((Some(session), id.to_vec()), call);
@@ -353,9 +370,10 @@ impl Links {
     }
 
     /// Remembers that a call returned these texts.
-    pub(super) fn returned(&mut self, call: ToolCallId, texts: Vec<RawKey>) {
+    pub(super) fn returned(&mut self, call: ToolCallId, texts: Vec<Content>, keys: Vec<RawKey>) {
         if let Some(state) = self.calls.get_mut(call.index()) {
-            state.returned = Some(texts);
+            state.returned = Some(keys);
+            state.texts = texts;
             if let Some(open) = self.open.get_mut(&state.session) {
                 // Calls return roughly in order, so the search ends near the front.
                 if let Some(at) = open.iter().position(|other| *other == call) {

@@ -142,8 +142,9 @@ impl Recorder {
         let (def, info) = define.define(&part, &template, linked.sources)?;
         for (event, keys) in returns {
             let call = event.call;
+            let texts = event.output.iter().map(|returned| returned.text.clone()).collect();
             self.append(&Event::ToolReturned(event))?;
-            self.links.returned(call, keys);
+            self.links.returned(call, texts, keys);
         }
         let number = self.table.add(key, info)?;
         Ok((number, NewItem { def, cause }))

@@ -7,7 +7,7 @@
 mod answer;
 mod capture;
 mod clean;
-
+mod found;
 mod headers;
 mod link;
 mod lists;
@@ -21,6 +21,7 @@ use artifacts::redact::Redactor;
 
 pub use answer::Reply;
 pub use capture::{Capture, Captured};
+pub use found::{CallSeen, Found, FoundText};
 pub use headers::Sent;
 pub use parts::RawKey;
 pub use prepare::{Prepared, PreparedItem};
@@ -83,6 +84,9 @@ pub enum RecordError {
     /// The artifact store refused.
     #[error(transparent)]
     Put(#[from] artifacts::PutError),
+    /// The artifact store cannot give back what it took.
+    #[error(transparent)]
+    Get(#[from] artifacts::GetError),
     /// The log refused.
     #[error(transparent)]
     Append(#[from] AppendError),
@@ -142,6 +146,8 @@ pub struct SessionSpec<'a> {
 /// State of one conversation.
 #[derive(Debug, Default)]
 struct Session {
+    /// The client's own id of it.
+    client_id: Option<Vec<u8>>,
     /// Its message list as last captured.
     items: Vec<PartNo>,
     /// The last captured request.
@@ -250,7 +256,10 @@ impl Recorder {
             .map_err(|_wide| RecordError::TooMany { what: "conversations" })?;
         let session = SessionId::new(number);
         let client_session = spec.client_session.map(|id| self.content(id)).transpose()?;
-        self.sessions.push(Session::default());
+        self.sessions.push(Session {
+            client_id: spec.client_session.map(<[u8]>::to_vec),
+            ..Session::default()
+        });
         self.append(&Event::SessionOpened(SessionOpened {
             session,
             parent: spec.parent,

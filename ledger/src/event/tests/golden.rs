@@ -246,6 +246,20 @@ pub(super) const TOOL_RETURNED: &str = "
     01000000                                     | redactions
 ";
 
+pub(super) const OUTPUT_FOUND: &str = "
+    08000000                                     | call
+    0200                                         | index
+    0500000000000000 7370696c6c                  | source `spill`
+    0700000000000000                             | record
+    0200000000000000                             | pieces
+    01000000 31*32 0400000000000000              | text, stored
+    0300000000000000 0400000000000000 0100000000000000 | chars, utf16, line_feeds
+    00000000 0100000000000000 7a                 | text, inline `z`
+    0000000000000000 0000000000000000 0000000000000000 | chars, utf16, line_feeds
+    00000000                                     | dropped, unknown
+    01000000                                     | redactions
+";
+
 pub(super) const IMPORTED_RECORD: &str = "
     0300000000000000                             | index
     0010000000000000                             | offset

@@ -34,6 +34,7 @@ pub(super) fn all() -> Vec<(Event, Vec<u8>)> {
         (Event::ResponseAborted(no_answer(200, true)), golden::RESPONSE_ABORTED),
         (tool_called(), golden::TOOL_CALLED),
         (tool_returned(), golden::TOOL_RETURNED),
+        (output_found(), golden::OUTPUT_FOUND),
         (imported_record(), golden::IMPORTED_RECORD),
     ];
     events.into_iter().map(|(event, text)| (event, golden::bytes(text))).collect()
@@ -249,6 +250,22 @@ fn tool_returned() -> Event {
             returned(inline(""), TextMeasure::default()),
         ],
         dropped: Dropped::Bytes(12),
+        redactions: 1,
+    })
+}
+
+fn output_found() -> Event {
+    let measure = TextMeasure { chars: 3, utf16: 4, line_feeds: 1 };
+    Event::OutputFound(OutputFound {
+        call: ToolCallId::new(8),
+        index: 2,
+        source: "spill".to_owned(),
+        record: 7,
+        pieces: vec![
+            Returned { text: stored([0x31; 32], 4), measure },
+            Returned { text: inline("z"), measure: TextMeasure::default() },
+        ],
+        dropped: Dropped::Unknown,
         redactions: 1,
     })
 }

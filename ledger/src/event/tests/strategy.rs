@@ -250,19 +250,29 @@ fn exchange() -> impl Strategy<Value = Event> {
     ]
 }
 
+fn text() -> impl Strategy<Value = Returned> {
+    (content(), any::<(u64, u64, u64)>()).prop_map(|(text, (chars, utf16, line_feeds))| Returned {
+        text,
+        measure: TextMeasure { chars, utf16, line_feeds },
+    })
+}
+
 fn tool() -> impl Strategy<Value = Event> {
     let called = (call(), request(), any::<u16>())
         .prop_map(|(call, request, item)| Event::ToolCalled(ToolCalled { call, request, item }));
-    let returned = (content(), any::<(u64, u64, u64)>()).prop_map(|(text, sizes)| {
-        let (chars, utf16, line_feeds) = sizes;
-        Returned { text, measure: TextMeasure { chars, utf16, line_feeds } }
-    });
     let dropped = prop_oneof![Just(Dropped::Unknown), any::<u64>().prop_map(Dropped::Bytes)];
-    let returned = (call(), vec(returned, 0..3), dropped, any::<u32>());
+    let at = (call(), any::<u16>(), "[a-z-]{0,9}", any::<u64>());
+    let pieces = (vec(text(), 0..3), dropped.clone(), any::<u32>());
+    let found = (at, pieces).prop_map(|((call, index, source, record), pieces)| {
+        let (pieces, dropped, redactions) = pieces;
+        let found = OutputFound { call, index, source, record, pieces, dropped, redactions };
+        Event::OutputFound(found)
+    });
+    let returned = (call(), vec(text(), 0..3), dropped, any::<u32>());
     let returned = returned.prop_map(|(call, output, dropped, redactions)| {
         Event::ToolReturned(ToolReturned { call, output, dropped, redactions })
     });
-    prop_oneof![called, returned]
+    prop_oneof![called, returned, found]
 }
 
 /// Any event of any kind.

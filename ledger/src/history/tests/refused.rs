@@ -104,6 +104,25 @@ fn what_happens_once_to_a_request_or_call_is_refused_the_second_time() {
 }
 
 #[test]
+fn a_found_output_is_whole_or_two_ends_around_a_gap() {
+    let refused = misfit("pieces of a found output");
+    let cases: [(&[&str], Dropped); 5] = [
+        (&[], Dropped::Bytes(0)),
+        (&["a"], Dropped::Unknown),
+        (&["a"], Dropped::Bytes(1)),
+        (&["a", "b"], Dropped::Bytes(0)),
+        (&["a", "b", "c"], Dropped::Unknown),
+    ];
+    for (pieces, dropped) in cases {
+        assert_eq!(refusal(8, Event::OutputFound(found(0, pieces, dropped))), refused);
+    }
+    let long = OutputFound { source: "s".repeat(65), ..found(0, &["a"], Dropped::Bytes(0)) };
+    assert_eq!(refusal(8, Event::OutputFound(long)), refused);
+    let unknown = Event::OutputFound(found(1, &["a"], Dropped::Bytes(0)));
+    assert_eq!(refusal(8, unknown), dangling("call", 1));
+}
+
+#[test]
 fn calls_and_items_that_are_not_there_are_refused() {
     assert_eq!(refusal(6, tool_returned(0)), dangling("call", 0));
     assert_eq!(refusal(7, tool_returned(1)), dangling("call", 1));
