@@ -29,7 +29,10 @@
 
 #[cfg(feature = "fs")]
 mod batch;
+#[cfg(feature = "fs")]
+mod draft;
 mod fault;
+mod note;
 mod seal;
 mod tail;
 #[cfg(test)]
@@ -41,7 +44,10 @@ use sha2::{Digest as _, Sha256};
 
 #[cfg(feature = "fs")]
 pub(crate) use batch::{Batch, NewFrame};
+#[cfg(feature = "fs")]
+pub use draft::FrameDraft;
 pub use fault::FrameFault;
+pub use note::{Full, Gap, GapPlace, KIND_LOG_FULL, KIND_LOG_GAP};
 pub use seal::{PackLength, Seal};
 pub use tail::{Evidence, judge_tail};
 

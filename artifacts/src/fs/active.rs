@@ -5,9 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::index::{self, Entry, Sealing};
 use super::name::PackName;
 use super::pack::{RecordError, check_stored};
+use super::vfs::{self, OpenHow, Vfs, VfsFile, write_all_at};
 use crate::error::PutError;
 use crate::frame::{HEADER_U64, PackHeader, RecordHeader};
 use crate::fs::PackIdent;
@@ -34,6 +33,8 @@ pub struct SealedPack {
     pub index: PathBuf,
     /// The pack's number, which is part of its name.
     pub number: u32,
+    /// Its writer's epoch, which is the other part.
+    pub epoch: u32,
     /// Length of the pack file.
     pub pack_bytes: u64,
     /// SHA-256 of the pack file.
@@ -48,9 +49,13 @@ pub(crate) struct ActivePack {
     name: PackName,
     header: PackHeader,
     path: PathBuf,
-    pub(crate) file: File,
+    pub(crate) file: Arc<dyn VfsFile>,
     /// Bytes that are in the file; the pending ones follow.
     written_bytes: u64,
+    /// Length of the file: what is beyond the written bytes is room that was reserved.
+    file_bytes: u64,
+    /// How much room is reserved at once; 0 for none.
+    reserve_bytes: u64,
     pending: Vec<u8>,
     unsynced: bool,
     hasher: Sha256,
@@ -60,10 +65,16 @@ pub(crate) struct ActivePack {
 
 impl ActivePack {
     /// Creates the file, and makes its header and its directory entry durable.
-    pub(crate) fn create(folder: &Path, number: u32, ident: PackIdent) -> Result<Self, PutError> {
+    pub(crate) fn create(
+        disk: &dyn Vfs,
+        folder: &Path,
+        number: u32,
+        ident: PackIdent,
+        reserve_bytes: u64,
+    ) -> Result<Self, PutError> {
         let name = PackName { number, epoch: ident.epoch };
         let path = name.pack_path(folder);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file = disk.open(&path, OpenHow::CreateNew);
         let file = file.map_err(|source| failed(&path, 0, "create", source))?;
         let header = PackHeader { ident, number };
         let mut pack = Self {
@@ -72,6 +83,8 @@ impl ActivePack {
             path,
             file,
             written_bytes: 0,
+            file_bytes: 0,
+            reserve_bytes,
             pending: Vec::new(),
             unsynced: false,
             hasher: Sha256::new(),
@@ -80,7 +93,7 @@ impl ActivePack {
         };
         pack.take(&header.encode());
         pack.sync()?;
-        sync_folder(folder)?;
+        sync_folder(disk, folder)?;
         Ok(pack)
     }
 
@@ -129,7 +142,7 @@ impl ActivePack {
             Cow::Borrowed(pending.unwrap_or_default())
         } else {
             let mut stored = vec![0; bytes];
-            self.file.read_exact_at(&mut stored, start).map_err(RecordError::Io)?;
+            vfs::read_exact_at(&*self.file, &mut stored, start).map_err(RecordError::Io)?;
             Cow::Owned(stored)
         };
         check_stored(header, &stored).map_err(RecordError::Damaged)?;
@@ -141,25 +154,70 @@ impl ActivePack {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let written = self.file.write_all_at(&self.pending, self.written_bytes);
+        self.reserve();
+        let written = write_all_at(&*self.file, &self.pending, self.written_bytes);
         written.map_err(|source| failed(&self.path, self.written_bytes, "write", source))?;
         self.written_bytes += self.pending.len() as u64;
+        self.file_bytes = self.file_bytes.max(self.written_bytes);
         self.pending.clear();
         Ok(())
     }
 
     /// Makes all appended bytes durable.
     pub(crate) fn sync(&mut self) -> Result<(), PutError> {
+        if let Some(sync) = self.begin_sync()? {
+            sync.run()?;
+            self.end_sync(&sync);
+        }
+        Ok(())
+    }
+
+    /// Hands all bytes to the operating system and says what is left to do, if anything.
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<PackSync>, PutError> {
         self.flush()?;
-        if self.unsynced {
-            self.file.sync_data().map_err(|source| failed(&self.path, 0, "sync", source))?;
+        Ok(self.unsynced.then(|| PackSync {
+            file: Arc::clone(&self.file),
+            path: self.path.clone(),
+            bytes: self.written_bytes,
+        }))
+    }
+
+    /// Notes that a sync has returned; what was appended since it began is not durable.
+    pub(crate) fn end_sync(&mut self, sync: &PackSync) {
+        if sync.path == self.path && sync.bytes == self.bytes() {
             self.unsynced = false;
+        }
+    }
+
+    /// Reserves room for what is pending, so that a sync need not record a new length. Without
+    /// room, or where that cannot be done, the write itself tells.
+    fn reserve(&mut self) {
+        let needed = self.bytes();
+        if self.reserve_bytes == 0 || needed <= self.file_bytes {
+            return;
+        }
+        let file_bytes = needed.next_multiple_of(self.reserve_bytes);
+        match self.file.allocate(file_bytes) {
+            Ok(()) => self.file_bytes = file_bytes,
+            Err(_) => self.reserve_bytes = 0,
+        }
+    }
+
+    /// Gives reserved room back: an index states the length of its pack.
+    fn release(&mut self) -> Result<(), PutError> {
+        self.flush()?;
+        if self.file_bytes > self.written_bytes {
+            let cut = self.file.set_len(self.written_bytes);
+            cut.map_err(|source| failed(&self.path, self.written_bytes, "cut", source))?;
+            self.file_bytes = self.written_bytes;
+            self.unsynced = true;
         }
         Ok(())
     }
 
     /// Makes the pack durable, then writes its index under a temporary name and renames it.
-    pub(crate) fn seal(&mut self, folder: &Path) -> Result<SealedPack, PutError> {
+    pub(crate) fn seal(&mut self, disk: &dyn Vfs, folder: &Path) -> Result<SealedPack, PutError> {
+        self.release()?;
         self.sync()?;
         let sealing = Sealing {
             pack: self.header,
@@ -169,18 +227,13 @@ impl ActivePack {
         };
         let entries: Vec<_> = self.entries.iter().map(|(id, (entry, _))| (*id, *entry)).collect();
         let (temporary, index) = (self.name.temporary_path(folder), self.name.index_path(folder));
-        let written = File::create(&temporary).and_then(|mut file| {
-            file.write_all(&index::encode(&sealing, &entries))?;
-            file.sync_all()
-        });
-        written.map_err(|source| failed(&temporary, 0, "write", source))?;
-        let renamed = fs::rename(&temporary, &index);
-        renamed.map_err(|source| failed(&index, 0, "rename to", source))?;
-        sync_folder(folder)?;
+        let written = vfs::put_file(disk, &temporary, &index, &index::encode(&sealing, &entries));
+        written.map_err(|source| failed(&index, 0, "write", source))?;
         Ok(SealedPack {
             pack: self.path.clone(),
             index,
             number: self.name.number,
+            epoch: self.name.epoch,
             pack_bytes: sealing.pack_bytes,
             pack_sha256: sealing.pack_sha256,
             artifacts: entries.len() as u64,
@@ -194,6 +247,21 @@ impl ActivePack {
     }
 }
 
+/// A sync of a pack that can run while others append to it.
+#[derive(Debug)]
+pub(crate) struct PackSync {
+    file: Arc<dyn VfsFile>,
+    path: PathBuf,
+    /// Bytes that it makes durable.
+    bytes: u64,
+}
+
+impl PackSync {
+    pub(crate) fn run(&self) -> Result<(), PutError> {
+        self.file.sync_data().map_err(|source| failed(&self.path, 0, "sync", source))
+    }
+}
+
 /// The record header that an entry of the active pack stands for.
 pub(crate) fn header_of(id: ArtifactId, entry: &Entry, stored_crc: u32) -> RecordHeader {
     let Entry { raw_bytes, stored_bytes, codec, .. } = *entry;
@@ -201,9 +269,8 @@ pub(crate) fn header_of(id: ArtifactId, entry: &Entry, stored_crc: u32) -> Recor
 }
 
 /// Makes the entries of a folder durable.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), PutError> {
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|source| failed(folder, 0, "sync the folder", source))
+pub(crate) fn sync_folder(disk: &dyn Vfs, folder: &Path) -> Result<(), PutError> {
+    vfs::sync_folder(disk, folder).map_err(|source| failed(folder, 0, "sync the folder", source))
 }
 
 pub(crate) fn failed(

@@ -11,7 +11,8 @@ use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation as _, OutBuffer
 use zstd::zstd_safe::compress_bound;
 
 use crate::error::DamageReason;
-use crate::frame::{ARTIFACT_BYTES_MAX, CODEC_RAW, CODEC_ZSTD};
+use crate::frame::{ARTIFACT_BYTES_MAX, CODEC_RAW, CODEC_ZSTD, RecordHeader};
+use crate::id::ArtifactId;
 
 /// zstd level on the write path: higher ones cost more time than they save space.
 const LEVEL: i32 = 1;
@@ -21,30 +22,64 @@ const KEPT_PER_MILLE_MAX: u64 = 950;
 const WINDOW_LOG_MAX: u32 = 24;
 /// Memory that a header's raw length is believed for before the bytes are there.
 const EAGER_BYTES_MAX: usize = 1 << 20;
+/// Memory for stored bytes that is kept between two artifacts.
+const KEPT_BUFFER_BYTES_MAX: usize = 4 << 20;
 /// Most decompressors that are kept for reuse.
 const IDLE_MAX: usize = 8;
 
-/// Compresses with one reused context.
-pub(crate) struct Packer {
+/// Hashes and compresses artifacts, with one reused context. Each thread that puts has its own.
+pub struct Encoder {
     compressor: Compressor<'static>,
     buffer: Vec<u8>,
 }
 
-impl Packer {
-    pub(crate) fn new() -> io::Result<Self> {
+/// An artifact that is ready to be appended to a pack.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) id: ArtifactId,
+    raw_bytes: u64,
+    codec: u16,
+    pub(crate) stored: Vec<u8>,
+    stored_crc: u32,
+}
+
+impl Encoded {
+    pub(crate) fn header(&self) -> RecordHeader {
+        let Self { id, raw_bytes, codec, stored_crc, .. } = *self;
+        let stored_bytes = self.stored.len() as u64;
+        RecordHeader { codec, raw_bytes, stored_bytes, id, stored_crc }
+    }
+}
+
+impl Encoder {
+    /// Makes an encoder; fails without memory for it.
+    pub fn new() -> io::Result<Self> {
         Ok(Self { compressor: Compressor::new(LEVEL)?, buffer: Vec::new() })
     }
 
-    /// Returns the codec number and the bytes to store.
-    pub(crate) fn pack<'a>(&'a mut self, raw: &'a [u8]) -> io::Result<(u16, &'a [u8])> {
-        self.buffer.clear();
-        self.buffer.reserve(compress_bound(raw.len()));
-        let packed = self.compressor.compress_to_buffer(raw, &mut self.buffer)? as u64;
-        if packed * 1000 <= raw.len() as u64 * KEPT_PER_MILLE_MAX && !raw.is_empty() {
-            Ok((CODEC_ZSTD, &self.buffer))
+    /// Compresses the artifact `raw` with the name `id`.
+    pub(crate) fn encode(&mut self, id: ArtifactId, raw: &[u8]) -> io::Result<Encoded> {
+        let mut stored = std::mem::take(&mut self.buffer);
+        stored.clear();
+        stored.reserve(compress_bound(raw.len()));
+        let packed = self.compressor.compress_to_buffer(raw, &mut stored)? as u64;
+        let raw_bytes = raw.len() as u64;
+        let codec = if packed * 1000 <= raw_bytes * KEPT_PER_MILLE_MAX && !raw.is_empty() {
+            CODEC_ZSTD
         } else {
-            Ok((CODEC_RAW, raw))
-        }
+            stored.clear();
+            stored.extend_from_slice(raw);
+            CODEC_RAW
+        };
+        let stored_crc = crc32fast::hash(&stored);
+        Ok(Encoded { id, raw_bytes, codec, stored, stored_crc })
+    }
+
+    /// Reuses the memory of an artifact that was appended.
+    pub(crate) fn take_back(&mut self, encoded: Encoded) {
+        self.buffer = encoded.stored;
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER_BYTES_MAX);
     }
 }
 
@@ -97,9 +132,9 @@ impl std::fmt::Debug for Unpacker {
     }
 }
 
-impl std::fmt::Debug for Packer {
+impl std::fmt::Debug for Encoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Packer").finish_non_exhaustive()
+        f.debug_struct("Encoder").finish_non_exhaustive()
     }
 }
 

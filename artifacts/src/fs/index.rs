@@ -3,11 +3,10 @@
 //! An index is derived: whatever is wrong with it, the pack's own record headers say the same,
 //! and the reader falls back to them. It is written once, under a temporary name, and renamed.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::map::Mapped;
+use super::vfs::{FileView, Vfs, open_regular};
 use crate::error::DamageReason;
 use crate::frame::{
     FORMAT_MAJOR, FORMAT_MINOR, Fields, HEADER_BYTES_FIELD, HeaderError, PackHeader, RecordHeader,
@@ -139,7 +138,7 @@ pub(crate) fn encode(sealing: &Sealing, entries: &[(ArtifactId, Entry)]) -> Vec<
 /// A checked index, mapped.
 #[derive(Debug)]
 pub(crate) struct SealedIndex {
-    map: Mapped,
+    map: FileView,
     sealing: Sealing,
     entries: usize,
 }
@@ -159,8 +158,8 @@ impl<E: Into<HeaderError>> From<E> for IndexError {
 
 impl SealedIndex {
     /// Maps an index and checks all of its checksums and its order.
-    pub(crate) fn open(path: &Path) -> Result<Self, IndexError> {
-        let map = File::open(path).and_then(|file| Mapped::open(&file)).map_err(IndexError::Io)?;
+    pub(crate) fn open(vfs: &dyn Vfs, path: &Path) -> Result<Self, IndexError> {
+        let map = open_regular(vfs, path).and_then(|file| file.view()).map_err(IndexError::Io)?;
         let (sealing, entries) = check(&map)?;
         Ok(Self { map, sealing, entries })
     }

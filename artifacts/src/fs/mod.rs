@@ -21,11 +21,15 @@ mod name;
 mod pack;
 mod reader;
 mod scan;
+mod shared;
 mod store;
+pub mod vfs;
 
 pub use self::check::{Checked, Finding, FindingKind, Severity};
+pub use self::codec::Encoder;
 pub use self::reader::{Place, StoreReader};
-pub use self::store::{SealedPack, Store};
+pub use self::shared::SharedStore;
+pub use self::store::{SealedPack, Store, StoreOptions};
 pub use crate::frame::ARTIFACT_BYTES_MAX;
 
 /// Identifies the writer of a pack; the caller draws the epoch and reads the clock.

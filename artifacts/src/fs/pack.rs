@@ -1,16 +1,15 @@
 //! One pack, opened for reading: by its index where there is a good one, else by a scan.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::codec::Unpacker;
 use super::index::{Entry, IndexError, SealedIndex};
-use super::map::Mapped;
 use super::name::{INDEX_SUFFIX, PACK_SUFFIX, PackName};
 use super::scan::{self, PackBytes, read_range};
+use super::vfs::{Vfs, open_regular};
 use crate::error::{DamageReason, GetError, OpenError};
 use crate::frame::{
     CODEC_RAW, CODEC_ZSTD, FORMAT_MAJOR, HEADER_U64, HeaderError, PACK_HEADER_U64, PackHeader,
@@ -58,24 +57,34 @@ pub(crate) enum NoIndex {
 }
 
 impl Pack {
-    /// Opens the pack with this name.
-    pub(crate) fn open(folder: &Path, name: PackName) -> Result<Self, OpenError> {
+    /// Opens the pack with this name; a sealed one is mapped, unless `remote` says that the
+    /// file system cannot be trusted to keep the file.
+    pub(crate) fn open(
+        vfs: &dyn Vfs,
+        folder: &Path,
+        name: PackName,
+        remote: bool,
+    ) -> Result<Self, OpenError> {
         let (path, index_path) = (name.pack_path(folder), name.index_path(folder));
         let failed = |action| {
             let path = path.clone();
             move |source| OpenError::Io { path, action, source: Arc::new(source) }
         };
-        let file = File::open(&path).map_err(failed("open"))?;
-        let bytes = file.metadata().map_err(failed("read the length"))?.len();
-        let head = read_range(&file, 0, bytes.min(PACK_HEADER_U64)).map_err(failed("read"))?;
+        let file = open_regular(vfs, &path).map_err(failed("open"))?;
+        let bytes = file.stat().map_err(failed("read the length"))?.bytes;
+        let head = read_range(&*file, 0, bytes.min(PACK_HEADER_U64)).map_err(failed("read"))?;
         let header = match PackHeader::decode(&head) {
             Ok(header) if header_is_named(&header, name) => Ok(header),
             Ok(_) => Err(DamageReason::HeaderField { field: "pack number and epoch" }),
             Err(error) => Err(readable(error, &path, PACK_SUFFIX)?),
         };
-        let why = match open_index(&index_path, name, header, bytes)? {
+        let why = match open_index(vfs, &index_path, name, header, bytes)? {
+            Ok(index) if remote => {
+                let (bytes, index) = (PackBytes::File { file, bytes }, Index::Sealed(index));
+                return Ok(Self { name, path, index_path, header, bytes, index });
+            }
             Ok(index) => {
-                let mapped = Mapped::open(&file).map_err(failed("map"))?;
+                let mapped = file.view().map_err(failed("map"))?;
                 if mapped.len() as u64 == bytes {
                     let (bytes, index) = (PackBytes::Mapped(mapped), Index::Sealed(index));
                     return Ok(Self { name, path, index_path, header, bytes, index });
@@ -216,12 +225,13 @@ fn header_is_named(header: &PackHeader, name: PackName) -> bool {
 
 /// Opens the index and compares it with the pack; the inner error says why to scan instead.
 fn open_index(
+    vfs: &dyn Vfs,
     path: &Path,
     name: PackName,
     header: Result<PackHeader, DamageReason>,
     pack_bytes: u64,
 ) -> Result<Result<SealedIndex, NoIndex>, OpenError> {
-    let index = match SealedIndex::open(path) {
+    let index = match SealedIndex::open(vfs, path) {
         Ok(index) => index,
         Err(IndexError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Err(NoIndex::Missing));

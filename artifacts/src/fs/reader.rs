@@ -1,7 +1,6 @@
 //! All packs of a folder as one source of artifacts. Takes no lock and never writes.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use super::codec::Unpacker;
 use super::index::Entry;
 use super::name::PackName;
 use super::pack::Pack;
+use super::vfs::{LocalDisk, Vfs};
 use crate::error::{GetError, OpenError};
 use crate::id::{ArtifactId, ID_BYTES, nibble};
 use crate::reference::ArtifactRef;
@@ -22,7 +22,10 @@ use crate::source::Source;
 /// the newest good one is returned.
 #[derive(Debug)]
 pub struct StoreReader {
+    vfs: Arc<dyn Vfs>,
     folder: PathBuf,
+    /// The folder is on a file system whose files are not mapped.
+    remote: bool,
     /// Ascending by number, then epoch.
     packs: Vec<Pack>,
     unpacker: Unpacker,
@@ -44,14 +47,22 @@ impl StoreReader {
     /// empty store; a missing folder is an error, and so is a file that was converted as text or
     /// comes from a later version of the format.
     pub fn open(art_dir: &Path) -> Result<Self, OpenError> {
-        let names = pack_names(art_dir).map_err(|source| OpenError::Io {
+        Self::open_on(LocalDisk::shared(), art_dir)
+    }
+
+    /// Opens every pack of a folder of `vfs`, as [`StoreReader::open`] does.
+    pub fn open_on(vfs: Arc<dyn Vfs>, art_dir: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::Io {
             path: art_dir.to_path_buf(),
             action: "list",
             source: Arc::new(source),
-        })?;
-        let packs = names.into_iter().map(|name| Pack::open(art_dir, name));
+        };
+        let names = pack_names(&*vfs, art_dir).map_err(failed)?;
+        let remote = vfs.remote_kind(art_dir).map_err(failed)?.is_some();
+        let packs = names.into_iter().map(|name| Pack::open(&*vfs, art_dir, name, remote));
         let packs = packs.collect::<Result<_, _>>()?;
-        Ok(Self { folder: art_dir.to_path_buf(), packs, unpacker: Unpacker::new() })
+        let folder = art_dir.to_path_buf();
+        Ok(Self { vfs, folder, remote, packs, unpacker: Unpacker::new() })
     }
 
     /// Returns true if some pack lists the artifact; whether it can be read is not checked.
@@ -120,7 +131,7 @@ impl StoreReader {
 
     /// Takes in a pack that was sealed after the folder was opened.
     pub(crate) fn add(&mut self, name: PackName) -> Result<(), OpenError> {
-        self.packs.push(Pack::open(&self.folder, name)?);
+        self.packs.push(Pack::open(&*self.vfs, &self.folder, name, self.remote)?);
         Ok(())
     }
 
@@ -159,11 +170,9 @@ pub(crate) fn of_length(artifact: &ArtifactRef, bytes: Arc<[u8]>) -> Result<Arc<
 }
 
 /// The names of the packs in a folder, ascending; other files are not ours and left alone.
-pub(crate) fn pack_names(folder: &Path) -> io::Result<Vec<PackName>> {
-    let mut names = Vec::new();
-    for file in fs::read_dir(folder)? {
-        names.extend(PackName::parse(&file?.file_name()));
-    }
+pub(crate) fn pack_names(vfs: &dyn Vfs, folder: &Path) -> io::Result<Vec<PackName>> {
+    let files = vfs.list(folder)?;
+    let mut names: Vec<_> = files.iter().filter_map(|name| PackName::parse(name)).collect();
     names.sort_unstable();
     Ok(names)
 }

@@ -4,12 +4,11 @@
 //! the next record is: after one, the walk looks for the next position with a good header.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 
 use super::index::Entry;
-use super::map::Mapped;
+use super::vfs::{FileView, VfsFile, read_exact_at};
 use crate::error::DamageReason;
 use crate::frame::{
     ALIGN_BYTES, HEADER_U64, PACK_HEADER_U64, RECORD_HEADER_BYTES, RecordHeader, has_record_magic,
@@ -22,10 +21,10 @@ const WINDOW_BYTES: u64 = 64 << 10;
 /// The bytes of a pack: mapped once it is sealed, read in pieces before.
 #[derive(Debug)]
 pub(crate) enum PackBytes {
-    Mapped(Mapped),
+    Mapped(FileView),
     /// A file that may still grow; what is beyond `bytes` is not looked at.
     File {
-        file: File,
+        file: Arc<dyn VfsFile>,
         bytes: u64,
     },
 }
@@ -48,15 +47,15 @@ impl PackBytes {
                 let range = start.map_err(io::Error::other)?..end.map_err(io::Error::other)?;
                 Ok(Cow::Borrowed(map.get(range).unwrap_or_default()))
             }
-            Self::File { file, .. } => read_range(file, start, end - start).map(Cow::Owned),
+            Self::File { file, .. } => read_range(&**file, start, end - start).map(Cow::Owned),
         }
     }
 }
 
 /// Reads bytes that the file has; the caller bounds `bytes` by the length of the file.
-pub(crate) fn read_range(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_range(file: &dyn VfsFile, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
     let mut range = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
-    file.read_exact_at(&mut range, offset)?;
+    read_exact_at(file, &mut range, offset)?;
     Ok(range)
 }
 

@@ -4,26 +4,41 @@
 //! event that names it may be written. After a write or sync failed, nothing that the store says
 //! about later bytes could be trusted, so it answers every later call with that first failure.
 
-use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use super::active::SealedPack;
-use super::active::{ActivePack, failed, header_of, sync_folder};
-use super::codec::Packer;
+use super::active::{ActivePack, PackSync, failed, header_of, sync_folder};
+use super::codec::{Encoded, Encoder};
 use super::pack::{get_error, unpack};
 use super::reader::{StoreReader, of_length};
 use super::scan::PackBytes;
+use super::vfs::{LocalDisk, Vfs};
 use crate::error::{GetError, PutError};
-use crate::frame::{ARTIFACT_BYTES_MAX, RecordHeader};
+use crate::frame::ARTIFACT_BYTES_MAX;
 use crate::fs::PackIdent;
 use crate::id::ArtifactId;
 use crate::redact::Redacted;
 use crate::reference::ArtifactRef;
 use crate::source::Source;
 
-/// A pack that reached this length is sealed, and the next one is started.
-const PACK_BYTES_TARGET: u64 = 256 << 20;
+/// How a store uses its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// A pack that reached this length is sealed, and the next one is started.
+    pub pack_bytes_target: u64,
+    /// Room that is reserved at once for what will be written, in bytes; 0 for none. It makes
+    /// each sync cheaper, and a store that syncs seldom does not need it.
+    pub reserve_bytes: u64,
+}
+
+impl StoreOptions {
+    /// For imports, which sync once: packs of 256 MiB, nothing reserved.
+    pub const BATCHED: Self = Self { pack_bytes_target: 256 << 20, reserve_bytes: 0 };
+    /// For live recording, which syncs each request: 16 MiB are reserved at once.
+    pub const LIVE: Self = Self { reserve_bytes: 16 << 20, ..Self::BATCHED };
+}
 
 /// Stores artifacts in a folder, each once.
 ///
@@ -31,12 +46,13 @@ const PACK_BYTES_TARGET: u64 = 256 << 20;
 /// an index, as a crash does; everything that was synced stays readable.
 #[derive(Debug)]
 pub struct Store {
+    vfs: Arc<dyn Vfs>,
     folder: PathBuf,
     ident: PackIdent,
     older: StoreReader,
     active: ActivePack,
-    packer: Packer,
-    pack_bytes_target: u64,
+    encoder: Encoder,
+    options: StoreOptions,
     /// Packs that this store filled and sealed.
     full: Vec<SealedPack>,
     poison: Option<PutError>,
@@ -49,8 +65,18 @@ impl Store {
     /// are read, so that nothing is stored twice, and never written. The caller holds the
     /// ledger's lock.
     pub fn create(art_dir: &Path, ident: PackIdent) -> Result<Self, PutError> {
-        create_folder(art_dir)?;
-        let older = StoreReader::open(art_dir)?;
+        Self::create_on(LocalDisk::shared(), art_dir, ident, StoreOptions::BATCHED)
+    }
+
+    /// Opens a folder of `vfs` for writing, as [`Store::create`] does.
+    pub fn create_on(
+        vfs: Arc<dyn Vfs>,
+        art_dir: &Path,
+        ident: PackIdent,
+        options: StoreOptions,
+    ) -> Result<Self, PutError> {
+        create_folder(&*vfs, art_dir)?;
+        let older = StoreReader::open_on(Arc::clone(&vfs), art_dir)?;
         for pack in older.packs() {
             // A dead writer may have left bytes only in the page cache; what a duplicate is
             // answered with has to be durable first.
@@ -59,15 +85,17 @@ impl Store {
             }
         }
         let highest = older.packs().last().map_or(0, |pack| pack.name.number);
-        let active = ActivePack::create(art_dir, number_after(highest, art_dir)?, ident)?;
-        let packer = Packer::new().map_err(|source| failed(art_dir, 0, "start zstd", source))?;
+        let number = number_after(highest, art_dir)?;
+        let active = ActivePack::create(&*vfs, art_dir, number, ident, options.reserve_bytes)?;
+        let encoder = Encoder::new().map_err(|source| failed(art_dir, 0, "start zstd", source))?;
         Ok(Self {
+            vfs,
             folder: art_dir.to_path_buf(),
             ident,
             older,
             active,
-            packer,
-            pack_bytes_target: PACK_BYTES_TARGET,
+            encoder,
+            options,
             full: Vec::new(),
             poison: None,
         })
@@ -79,18 +107,26 @@ impl Store {
     /// [`ARTIFACT_BYTES_MAX`] bytes are stored.
     pub fn put(&mut self, redacted: &Redacted<'_>) -> Result<ArtifactRef, PutError> {
         self.check_alive()?;
-        let raw = redacted.as_bytes();
-        let raw_bytes = raw.len() as u64;
-        if raw_bytes > ARTIFACT_BYTES_MAX {
-            let (found_bytes, bytes_max) = (raw_bytes, ARTIFACT_BYTES_MAX);
-            return Err(PutError::TooLong { found_bytes, bytes_max });
-        }
+        let raw = checked_bytes(redacted)?;
         let id = ArtifactId::of(raw);
         if !self.holds_intact(id) {
-            let appended = self.append(id, raw);
-            self.poisoning(appended)?;
+            let encoded = self.encoder.encode(id, raw);
+            let encoded = encoded.map_err(|source| self.failed_to_compress(source));
+            let encoded = self.poisoning(encoded)?;
+            self.append(&encoded)?;
+            self.encoder.take_back(encoded);
         }
-        Ok(ArtifactRef::stored(id, raw_bytes))
+        Ok(ArtifactRef::stored(id, raw.len() as u64))
+    }
+
+    /// Stores what an [`Encoder`] of the caller made, unless it is there.
+    pub(crate) fn put_encoded(&mut self, encoded: &Encoded) -> Result<(), PutError> {
+        self.check_alive()?;
+        // Another thread may have been faster.
+        if self.holds_intact(encoded.id) {
+            return Ok(());
+        }
+        self.append(encoded)
     }
 
     /// Hands everything to the operating system, so that it survives the end of this process.
@@ -109,6 +145,24 @@ impl Store {
         self.poisoning(synced)
     }
 
+    /// Begins a sync that does not keep others from putting; see [`Store::sync`].
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<PackSync>, PutError> {
+        self.check_alive()?;
+        let begun = self.active.begin_sync();
+        self.poisoning(begun)
+    }
+
+    /// Ends the sync that [`Store::begin_sync`] began.
+    pub(crate) fn end_sync(
+        &mut self,
+        sync: &PackSync,
+        result: Result<(), PutError>,
+    ) -> Result<(), PutError> {
+        self.poisoning(result)?;
+        self.active.end_sync(sync);
+        Ok(())
+    }
+
     /// Lists the packs that were full and are sealed already, oldest first.
     pub fn full_packs(&self) -> &[SealedPack] {
         &self.full
@@ -117,44 +171,46 @@ impl Store {
     /// Makes everything durable, writes the index of the last pack, and ends the store.
     pub fn seal(mut self) -> Result<SealedPack, PutError> {
         self.check_alive()?;
-        self.active.seal(&self.folder)
+        self.active.seal(&*self.vfs, &self.folder)
     }
 
     /// Returns true if a good copy of the artifact is stored.
-    fn holds_intact(&self, id: ArtifactId) -> bool {
+    pub(crate) fn holds_intact(&self, id: ArtifactId) -> bool {
         let active = self.active.find(&id).is_some_and(|(entry, stored_crc)| {
             self.active.stored(&header_of(id, &entry, stored_crc), entry.offset).is_ok()
         });
         active || self.older.holds_intact(id)
     }
 
-    fn append(&mut self, id: ArtifactId, raw: &[u8]) -> Result<(), PutError> {
-        if self.active.bytes() >= self.pack_bytes_target {
+    fn append(&mut self, encoded: &Encoded) -> Result<(), PutError> {
+        let appended = self.try_append(encoded);
+        self.poisoning(appended)
+    }
+
+    fn try_append(&mut self, encoded: &Encoded) -> Result<(), PutError> {
+        if self.active.bytes() >= self.options.pack_bytes_target {
             self.rotate()?;
         }
-        let (codec, stored) = match self.packer.pack(raw) {
-            Ok(packed) => packed,
-            Err(source) => {
-                return Err(failed(self.active.path(), self.active.bytes(), "compress", source));
-            }
-        };
-        let stored_crc = crc32fast::hash(stored);
-        let (raw_bytes, stored_bytes) = (raw.len() as u64, stored.len() as u64);
-        let header = RecordHeader { codec, raw_bytes, stored_bytes, id, stored_crc };
-        self.active.append(&header, stored)
+        self.active.append(&encoded.header(), &encoded.stored)
+    }
+
+    fn failed_to_compress(&self, source: io::Error) -> PutError {
+        failed(self.active.path(), self.active.bytes(), "compress", source)
     }
 
     /// Seals the full pack and starts the next; the old one is durable before the new one is.
     fn rotate(&mut self) -> Result<(), PutError> {
         let full = self.active.name();
-        self.full.push(self.active.seal(&self.folder)?);
+        self.full.push(self.active.seal(&*self.vfs, &self.folder)?);
         let number = number_after(full.number, &self.folder)?;
-        self.active = ActivePack::create(&self.folder, number, self.ident)?;
+        let reserve_bytes = self.options.reserve_bytes;
+        self.active =
+            ActivePack::create(&*self.vfs, &self.folder, number, self.ident, reserve_bytes)?;
         self.older.add(full)?;
         Ok(())
     }
 
-    fn check_alive(&self) -> Result<(), PutError> {
+    pub(crate) fn check_alive(&self) -> Result<(), PutError> {
         self.poison.clone().map_or(Ok(()), Err)
     }
 
@@ -183,13 +239,24 @@ impl Source for Store {
     }
 }
 
-fn create_folder(folder: &Path) -> Result<(), PutError> {
-    if folder.is_dir() {
-        return Ok(());
+/// Returns the bytes of an artifact that is not too long.
+pub(crate) fn checked_bytes<'a>(redacted: &'a Redacted<'_>) -> Result<&'a [u8], PutError> {
+    let raw = redacted.as_bytes();
+    let (found_bytes, bytes_max) = (raw.len() as u64, ARTIFACT_BYTES_MAX);
+    if found_bytes > bytes_max {
+        return Err(PutError::TooLong { found_bytes, bytes_max });
     }
-    fs::create_dir(folder).map_err(|source| failed(folder, 0, "create", source))?;
-    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
-    sync_folder(parent.unwrap_or(Path::new(".")))
+    Ok(raw)
+}
+
+fn create_folder(vfs: &dyn Vfs, folder: &Path) -> Result<(), PutError> {
+    let stat = vfs.stat(folder).map_err(|source| failed(folder, 0, "inspect", source))?;
+    if !stat.is_some_and(|stat| stat.is_dir) {
+        vfs.create_dir(folder).map_err(|source| failed(folder, 0, "create", source))?;
+    }
+    // A folder that is there may be the leftover of a writer that died before its name was
+    // durable.
+    sync_folder(vfs, folder.parent().unwrap_or(Path::new("")))
 }
 
 fn number_after(highest: u32, folder: &Path) -> Result<u32, PutError> {

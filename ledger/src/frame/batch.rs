@@ -2,16 +2,13 @@
 //! Batch borders, the durable mark and the chain are known only when the batch is written, so
 //! headers are filled in by `finish`; until then their place is kept free.
 
-use super::{BodyCodec, Chain, Flags, FrameHeader, FrameSalt, Seq, chain_of};
+use super::{BodyCodec, Chain, Flags, FrameDraft, FrameHeader, FrameSalt, Seq, chain_of};
 
-/// What the caller knows of a frame when it is appended.
+/// Where a draft goes, and how its body is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewFrame {
     pub(crate) seq: Seq,
-    pub(crate) kind: u16,
-    pub(crate) version: u16,
     pub(crate) codec: BodyCodec,
-    pub(crate) wall_unix_ns: u64,
 }
 
 /// The frames of one write, one after the other.
@@ -26,26 +23,23 @@ impl Batch {
         Self { bytes: Vec::new(), headers: Vec::new(), body_bytes: 0 }
     }
 
-    /// Adds a frame; `body_bytes` is the checked length of `body`.
-    pub(crate) fn push(&mut self, frame: NewFrame, body: &[u8], body_bytes: u32) {
+    /// Adds a frame.
+    pub(crate) fn push(&mut self, frame: NewFrame, draft: &FrameDraft) {
         let flags = Flags { first_in_batch: false, last_in_batch: false, codec: frame.codec };
         let header = FrameHeader {
-            body_bytes,
+            body_bytes: draft.body_bytes,
             seq: frame.seq,
-            kind: frame.kind,
-            version: frame.version,
+            kind: draft.kind,
+            version: draft.version,
             flags,
             durable_seq: Seq::ZERO,
             chain: Chain::ZERO,
-            wall_unix_ns: frame.wall_unix_ns,
-            body_crc: crc32fast::hash(body),
+            wall_unix_ns: draft.wall_unix_ns,
+            body_crc: draft.body_crc,
         };
-        let end = self.bytes.len() + header.frame_bytes();
-        self.bytes.extend_from_slice(&[0; FrameHeader::ENCODED_BYTES]);
-        self.bytes.extend_from_slice(body);
-        self.bytes.resize(end, 0);
+        self.bytes.extend_from_slice(&draft.bytes);
         self.headers.push(header);
-        self.body_bytes += u64::from(body_bytes);
+        self.body_bytes += u64::from(draft.body_bytes);
     }
 
     /// Fills in all headers and returns the chain of the last frame. May be called again.

@@ -180,6 +180,14 @@ pub enum AppendError {
         /// The length that this writer left.
         expected: u64,
     },
+    /// The disk was full, and the log is sealed with a frame that says so.
+    #[error("disk is full at offset {offset}: {frames} events were not recorded")]
+    Full {
+        /// Byte offset behind the last frame.
+        offset: u64,
+        /// Frames that were given up.
+        frames: u64,
+    },
     /// A write failed and was undone. The batch is kept: `write` may be called again.
     #[error("batch is not written at offset {offset}")]
     Write {

@@ -3,11 +3,11 @@
 //! The order is that of the segment numbers in the headers, and it must have no hole: every
 //! header states how the segment before ends.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Damage, FileError, ReadError, read_start};
+use artifacts::fs::vfs::{Vfs, open_regular, read_up_to};
+
+use super::{Damage, FileError, ReadError};
 use crate::frame::Seq;
 use crate::segment::{LedgerId, SegmentFault, SegmentHeader, SegmentName};
 
@@ -16,7 +16,7 @@ use crate::segment::{LedgerId, SegmentFault, SegmentHeader, SegmentName};
 pub(crate) struct Listed {
     pub(crate) path: PathBuf,
     pub(crate) header: SegmentHeader,
-    file_bytes: u64,
+    pub(crate) file_bytes: u64,
 }
 
 /// A file that ends before its header was written: a writer died while it created it.
@@ -47,12 +47,16 @@ enum Found {
 }
 
 /// Lists the segments in `log_dir`; other files than `*.seg` do not matter.
-pub(crate) fn list(log_dir: &Path, ledger_id: LedgerId) -> Result<Listing, FileError> {
+pub(crate) fn list(
+    vfs: &dyn Vfs,
+    log_dir: &Path,
+    ledger_id: LedgerId,
+) -> Result<Listing, FileError> {
     let mut segments = Vec::new();
     let mut unborn: Option<Unborn> = None;
     let mut broken = None;
-    for path in segment_paths(log_dir)? {
-        match inspect(path, ledger_id)? {
+    for path in segment_paths(vfs, log_dir)? {
+        match inspect(vfs, path, ledger_id)? {
             Found::Segment(segment) => segments.push(segment),
             Found::Unborn(file) => unborn = Some(file),
             Found::Broken(error) => broken = broken.or(Some(error)),
@@ -71,25 +75,27 @@ pub(crate) fn list(log_dir: &Path, ledger_id: LedgerId) -> Result<Listing, FileE
 }
 
 /// Returns the paths of all files that claim to be segments, by name.
-fn segment_paths(log_dir: &Path) -> Result<Vec<PathBuf>, FileError> {
-    let read = || -> io::Result<Vec<PathBuf>> {
-        fs::read_dir(log_dir)?.map(|entry| Ok(entry?.path())).collect()
-    };
-    let mut paths = read().map_err(|source| FileError::new("list", log_dir, source))?;
+fn segment_paths(vfs: &dyn Vfs, log_dir: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let names = vfs.list(log_dir).map_err(|source| FileError::new("list", log_dir, source))?;
+    let mut paths: Vec<PathBuf> = names.iter().map(|name| log_dir.join(name)).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "seg"));
     paths.sort();
     Ok(paths)
 }
 
-fn inspect(path: PathBuf, ledger_id: LedgerId) -> Result<Found, FileError> {
+fn inspect(vfs: &dyn Vfs, path: PathBuf, ledger_id: LedgerId) -> Result<Found, FileError> {
     let name = path.file_name().and_then(|name| SegmentName::parse(name.to_str()?));
     let Some(name) = name else {
         return Ok(Found::Broken(corrupt(path, Seq::ZERO, SegmentFault::Name)));
     };
-    let file_bytes =
-        fs::metadata(&path).map_err(|source| FileError::new("inspect", &path, source))?.len();
-    let start = read_start(&path, SegmentHeader::ENCODED_BYTES as u64)
-        .map_err(|source| FileError::new("read", &path, source))?;
+    let failed = |action| {
+        let path = &path;
+        move |source| FileError::new(action, path, source)
+    };
+    let file = open_regular(vfs, &path).map_err(failed("open"))?;
+    let file_bytes = file.stat().map_err(failed("inspect"))?.bytes;
+    let start = read_up_to(&*file, 0, SegmentHeader::ENCODED_BYTES as u64);
+    let start = start.map_err(failed("read"))?;
     let fault = match SegmentHeader::decode(&start) {
         Ok(header) => match check_own(&header, name, ledger_id) {
             Ok(()) => return Ok(Found::Segment(Listed { path, header, file_bytes })),

@@ -11,25 +11,30 @@
 //! create: it starts a new one, whose header says how much of the last one is log.
 
 mod error;
+mod group;
 mod history;
+mod journal;
 mod list;
 mod lock;
 mod reader;
-mod sink;
+mod segment_file;
+mod sync;
 mod walk;
 mod writer;
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
+
+use artifacts::fs::vfs::{self, Vfs};
 
 pub use crate::frame::{Head, PackLength, Seq};
 pub use crate::segment::LogIdent;
 pub use error::{AppendError, CreateError, Damage, FileError, LockError, OpenError, ReadError};
 pub use history::{LoadError, history};
+pub use journal::{Ack, Ask, Journal, JournalError};
 pub use reader::{Frames, LogReader};
 pub use walk::{Frame, Place, Tail};
-pub use writer::LogWriter;
+pub use writer::{LogOptions, LogWriter};
 
 use crate::format_file::{FORMAT_BYTES_MAX, FormatError, FormatFile};
 use crate::segment::{Epoch, LedgerId};
@@ -64,10 +69,10 @@ fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
 }
 
 /// Reads the FORMAT file of the recording in `dir`.
-fn read_format(dir: &Path) -> Result<FormatFile, OpenError> {
+fn read_format(disk: &dyn Vfs, dir: &Path) -> Result<FormatFile, OpenError> {
     let path = dir.join(FORMAT_FILE);
     // One byte more than allowed is enough to find out that it is too long.
-    let bytes = match read_start(&path, FORMAT_BYTES_MAX as u64 + 1) {
+    let bytes = match vfs::read_start(disk, &path, FORMAT_BYTES_MAX as u64 + 1) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(OpenError::NotARecording { path: dir.to_path_buf() });
@@ -83,21 +88,7 @@ fn read_format(dir: &Path) -> Result<FormatFile, OpenError> {
     }
 }
 
-/// Reads at most `bytes_max` bytes from the start of a regular file.
-fn read_start(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
-    // Opening a pipe would wait for its other end, so this is asked first.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// Makes the entries of a folder durable.
-fn sync_dir(dir: &Path) -> Result<(), FileError> {
-    // The parent of a relative path of one part is the empty path.
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    let synced = File::open(dir).and_then(|handle| handle.sync_all());
-    synced.map_err(|source| FileError::new("sync", dir, source))
+fn sync_dir(disk: &dyn Vfs, dir: &Path) -> Result<(), FileError> {
+    vfs::sync_folder(disk, dir).map_err(|source| FileError::new("sync", dir, source))
 }

@@ -1,6 +1,9 @@
 //! Reads a log from its first frame to its end. Takes no lock and changes nothing.
 
 use std::path::Path;
+use std::sync::Arc;
+
+use artifacts::fs::vfs::{LocalDisk, Vfs};
 
 use super::list::{Listing, list};
 use super::walk::{Step, Walk};
@@ -15,6 +18,7 @@ use crate::segment::LedgerId;
 /// middle of looks like a torn tail.
 #[derive(Debug)]
 pub struct LogReader {
+    vfs: Arc<dyn Vfs>,
     format: FormatFile,
     listing: Listing,
     head: Head,
@@ -27,9 +31,14 @@ impl LogReader {
     /// A damaged segment is no reason to refuse: `frames` gives everything in front of it and
     /// then the error.
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
-        let format = read_format(dir)?;
-        let listing = list(&dir.join(LOG_FOLDER), format.ledger_id)?;
-        Ok(Self { format, listing, head: Head::EMPTY, tail: None })
+        Self::open_on(LocalDisk::shared(), dir)
+    }
+
+    /// Opens the recording in the folder `dir` of `vfs`.
+    pub fn open_on(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Self, OpenError> {
+        let format = read_format(&*vfs, dir)?;
+        let listing = list(&*vfs, &dir.join(LOG_FOLDER), format.ledger_id)?;
+        Ok(Self { vfs, format, listing, head: Head::EMPTY, tail: None })
     }
 
     /// Returns what the FORMAT file says.
@@ -64,7 +73,7 @@ impl LogReader {
     fn walk(&self, index: usize) -> Option<Result<Walk, ReadError>> {
         let segment = self.listing.segments.get(index)?;
         let next = self.listing.segments.get(index + 1).map(|next| &next.header);
-        Some(Walk::open(segment, next))
+        Some(Walk::open(&*self.vfs, segment, next))
     }
 
     /// Returns how a log with this last segment ends. A file that its writer did not live to use

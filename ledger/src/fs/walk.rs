@@ -1,11 +1,14 @@
 //! Reads one segment frame by frame and says how it ends. It writes nothing and repairs nothing.
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use artifacts::fs::vfs::{FileView, Vfs, open_regular, read_up_to};
+
 use super::list::Listed;
-use super::{Damage, FileError, ReadError, read_start};
+use super::{Damage, FileError, ReadError};
 use crate::frame::{
     Chain, Evidence, Expected, FrameFault, FrameHeader, Head, Seal, Seq, check_frame, judge_tail,
 };
@@ -14,7 +17,7 @@ use crate::segment::{SEGMENT_BYTES_MAX, SegmentFault, SegmentHeader};
 /// The bytes of one segment, shared by its frames.
 struct SegmentBytes {
     path: PathBuf,
-    bytes: Vec<u8>,
+    bytes: FileView,
 }
 
 /// Shows the place only: bodies may hold anything.
@@ -136,9 +139,13 @@ pub(crate) struct Walk {
 
 impl Walk {
     /// Reads the segment; `next` is the header of the segment that follows, if there is one.
-    pub(crate) fn open(listed: &Listed, next: Option<&SegmentHeader>) -> Result<Self, ReadError> {
+    pub(crate) fn open(
+        vfs: &dyn Vfs,
+        listed: &Listed,
+        next: Option<&SegmentHeader>,
+    ) -> Result<Self, ReadError> {
         let header = &listed.header;
-        let bytes = read_start(&listed.path, SEGMENT_BYTES_MAX + 1)
+        let bytes = segment_bytes(vfs, &listed.path, next.is_some())
             .map_err(|source| FileError::new("read", &listed.path, source))?;
         let file_bytes = bytes.len();
         let end = next.map_or(Some(file_bytes), |next| usize::try_from(next.prev_valid_bytes).ok());
@@ -289,4 +296,18 @@ impl Walk {
             reason,
         }
     }
+}
+
+/// Returns the bytes of a segment: mapped if nobody writes to it any more, read otherwise.
+///
+/// A mapping of a file that is being written could be cut under its reader. On file systems
+/// that cannot be relied on, nothing is mapped.
+fn segment_bytes(vfs: &dyn Vfs, path: &Path, followed: bool) -> io::Result<FileView> {
+    let file = open_regular(vfs, path)?;
+    let folder = path.parent().unwrap_or(path);
+    let too_long = file.stat()?.bytes > SEGMENT_BYTES_MAX;
+    if followed && !too_long && vfs.remote_kind(folder)?.is_none() {
+        return file.view();
+    }
+    Ok(FileView::held(read_up_to(&*file, 0, SEGMENT_BYTES_MAX + 1)?))
 }

@@ -7,72 +7,121 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use artifacts::fs::vfs::{self, LocalDisk, OpenHow, Vfs};
 
 use super::list::list;
 use super::lock::{DirLock, refuse_remote};
-use super::sink::{Sink, write_all_at};
+use super::segment_file::{FailedWrite, SegmentFile};
 use super::walk::{Step, Walk};
 use super::{
     AppendError, CreateError, FORMAT_FILE, FileError, LOG_FOLDER, OpenError, read_format, sync_dir,
 };
 use crate::format_file::FormatFile;
 use crate::frame::{
-    BATCH_BYTES_MAX, Batch, BodyCodec, FRAME_BODY_BYTES_MAX, FrameSalt, Head, KIND_SEAL, NewFrame,
-    PackLength, Seal, Seq,
+    BATCH_BYTES_MAX, Batch, BodyCodec, FRAME_BODY_BYTES_MAX, FrameDraft, Full, Head, KIND_LOG_FULL,
+    KIND_SEAL, NewFrame, PackLength, Seal, Seq,
 };
 use crate::segment::{Epoch, LedgerId, LogIdent, SEGMENT_ROTATE_BYTES, SegmentHeader};
 
-/// Version of the seal frame's body.
-const SEAL_VERSION: u16 = 1;
+/// Version of the frames that the log writes for itself.
+const OWN_VERSION: u16 = 1;
+/// The file that keeps room for the last words of a log.
+const RESERVE_FILE: &str = "reserve";
+/// Its length: 1 MiB.
+const RESERVE_FILE_BYTES: u64 = 1 << 20;
+
+/// How a writer uses its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogOptions {
+    /// A segment of this many bytes is sealed and followed by a new one.
+    pub rotate_bytes: u64,
+    /// Room that is reserved at once for what will be written, in bytes; 0 for none.
+    pub reserve_bytes: u64,
+    /// Keep a file of 1 MiB that is given up when the disk is full, so that the log can still
+    /// say so and be sealed.
+    pub keep_reserve: bool,
+    /// Write on a network or user-space file system all the same.
+    pub allow_remote: bool,
+}
+
+impl LogOptions {
+    /// For imports, which sync once and whose source is still there.
+    pub const BATCHED: Self = Self {
+        rotate_bytes: SEGMENT_ROTATE_BYTES,
+        reserve_bytes: 0,
+        keep_reserve: false,
+        allow_remote: false,
+    };
+    /// For live recording, which syncs each request: 16 MiB are reserved at once.
+    pub const LIVE: Self = Self { reserve_bytes: 16 << 20, keep_reserve: true, ..Self::BATCHED };
+}
 
 /// The one writer of a log.
 ///
 /// Dropping it gives up the pending frames and leaves no seal frame, as a crash would.
 #[derive(Debug)]
 pub struct LogWriter {
+    vfs: Arc<dyn Vfs>,
+    dir: PathBuf,
     log_dir: PathBuf,
-    path: PathBuf,
-    sink: Box<dyn Sink>,
-    header: SegmentHeader,
-    salt: FrameSalt,
+    segment: SegmentFile,
+    options: LogOptions,
     batch: Batch,
-    /// Where the next write goes; everything before is good.
-    position: u64,
     written: Head,
     durable: Seq,
     /// The clock of the last frame that was appended.
     wall_unix_ns: u64,
-    /// Frames of this segment and their body bytes, for the seal.
-    frames: u64,
-    body_bytes: u64,
     packs: Vec<PackLength>,
     poison: Option<AppendError>,
-    rotate_bytes: u64,
-    _lock: DirLock,
+    lock: DirLock,
 }
 
 impl LogWriter {
     /// Creates a recording in the folder `dir`, which is made if it is missing.
     pub fn create(dir: &Path, ident: LogIdent) -> Result<Self, CreateError> {
-        refuse_existing(dir)?;
-        create_dir(dir)?;
-        refuse_remote(dir)?;
-        let lock = DirLock::acquire(dir)?;
-        // Another process may have been faster.
-        refuse_existing(dir)?;
-        let log_dir = dir.join(LOG_FOLDER);
-        match fs::create_dir(&log_dir) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(FileError::new("create", &log_dir, error).into());
-            }
-            // What exists is left over from a creation that died before FORMAT was there.
-            _ => {}
+        Self::create_on(LocalDisk::shared(), dir, ident, LogOptions::BATCHED)
+    }
+
+    /// Creates a recording in the folder `dir` of `vfs`.
+    pub fn create_on(
+        vfs: Arc<dyn Vfs>,
+        dir: &Path,
+        ident: LogIdent,
+        options: LogOptions,
+    ) -> Result<Self, CreateError> {
+        Self::create_with(vfs, dir, ident, options, &FormatFile::new(ident.ledger_id))
+    }
+
+    /// Creates a recording whose FORMAT file says more than that of a new one.
+    pub(crate) fn create_with(
+        vfs: Arc<dyn Vfs>,
+        dir: &Path,
+        ident: LogIdent,
+        options: LogOptions,
+        format: &FormatFile,
+    ) -> Result<Self, CreateError> {
+        refuse_existing(&*vfs, dir)?;
+        create_dir(&*vfs, dir)?;
+        if !options.allow_remote {
+            refuse_remote(&*vfs, dir)?;
         }
-        write_format(dir, &FormatFile::new(ident.ledger_id))?;
-        Ok(Self::start(log_dir, lock, SegmentHeader::first(ident), Seq::ZERO)?)
+        let lock = DirLock::acquire(&vfs, dir)?;
+        // Another process may have been faster.
+        refuse_existing(&*vfs, dir)?;
+        let log_dir = dir.join(LOG_FOLDER);
+        let found = vfs.stat(&log_dir).map_err(|e| FileError::new("inspect", &log_dir, e))?;
+        // What exists is left over from a creation that died before FORMAT was there.
+        if found.is_none() {
+            vfs.create_dir(&log_dir).map_err(|e| FileError::new("create", &log_dir, e))?;
+        }
+        // A FORMAT without its log would be a recording whose log was lost.
+        sync_dir(&*vfs, dir)?;
+        write_format(&*vfs, dir, format)?;
+        let header = SegmentHeader::first(ident);
+        Ok(Self::start(vfs, dir, lock, header, Seq::ZERO, options)?)
     }
 
     /// Continues the recording in the folder `dir` in a new segment.
@@ -80,43 +129,57 @@ impl LogWriter {
     /// A torn tail stays where it is and is no part of the log any more; a damaged log is
     /// refused. Only the last segment is read completely.
     pub fn open(dir: &Path, epoch: Epoch, created_unix_ns: u64) -> Result<Self, OpenError> {
-        let format = read_format(dir)?;
+        Self::open_on(LocalDisk::shared(), dir, epoch, created_unix_ns, LogOptions::BATCHED)
+    }
+
+    /// Continues the recording in the folder `dir` of `vfs`; see [`LogWriter::open`].
+    pub fn open_on(
+        vfs: Arc<dyn Vfs>,
+        dir: &Path,
+        epoch: Epoch,
+        created_unix_ns: u64,
+        options: LogOptions,
+    ) -> Result<Self, OpenError> {
+        let format = read_format(&*vfs, dir)?;
         format
             .check_writable()
             .map_err(|source| OpenError::Format { path: dir.join(FORMAT_FILE), source })?;
-        refuse_remote(dir)?;
-        let lock = DirLock::acquire(dir)?;
-        let log_dir = dir.join(LOG_FOLDER);
+        if !options.allow_remote {
+            refuse_remote(&*vfs, dir)?;
+        }
+        let lock = DirLock::acquire(&vfs, dir)?;
         let ident = LogIdent { ledger_id: format.ledger_id, epoch, created_unix_ns };
-        let header = continue_log(dir, &log_dir, ident)?;
+        let header = continue_log(&*vfs, dir, ident)?;
         let durable = Seq(header.first_seq.0.saturating_sub(1));
-        Ok(Self::start(log_dir, lock, header, durable)?)
+        Ok(Self::start(vfs, dir, lock, header, durable, options)?)
     }
 
     fn start(
-        log_dir: PathBuf,
+        vfs: Arc<dyn Vfs>,
+        dir: &Path,
         lock: DirLock,
         header: SegmentHeader,
         durable: Seq,
+        options: LogOptions,
     ) -> Result<Self, FileError> {
-        let (path, sink) = create_segment(&log_dir, &header)?;
+        let log_dir = dir.join(LOG_FOLDER);
+        let segment = SegmentFile::create(&*vfs, &log_dir, header, options.reserve_bytes)?;
+        if options.keep_reserve {
+            keep_reserve(&*vfs, dir)?;
+        }
         Ok(Self {
+            vfs,
+            dir: dir.to_path_buf(),
             log_dir,
-            path,
-            sink,
-            salt: header.salt(),
-            header,
+            segment,
+            options,
             batch: Batch::new(),
-            position: SegmentHeader::ENCODED_BYTES as u64,
             written: Head { seq: durable, chain: header.prev_chain },
             durable,
             wall_unix_ns: header.created_unix_ns,
-            frames: 0,
-            body_bytes: 0,
             packs: Vec::new(),
             poison: None,
-            rotate_bytes: SEGMENT_ROTATE_BYTES,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -133,21 +196,29 @@ impl LogWriter {
     ) -> Result<Seq, AppendError> {
         self.refuse_poisoned()?;
         let seq = self.next_seq()?;
-        if kind == KIND_SEAL {
-            return Err(AppendError::ReservedKind { seq, kind });
+        let draft = FrameDraft::new(kind, version, wall_unix_ns, body).ok_or({
+            AppendError::BodyTooLong { seq, found: body.len(), max: FRAME_BODY_BYTES_MAX }
+        })?;
+        self.append_draft(&draft)
+    }
+
+    /// Adds a frame that the caller laid out; see [`LogWriter::append`].
+    pub fn append_draft(&mut self, draft: &FrameDraft) -> Result<Seq, AppendError> {
+        self.refuse_poisoned()?;
+        let seq = self.next_seq()?;
+        if draft.kind == KIND_SEAL {
+            return Err(AppendError::ReservedKind { seq, kind: draft.kind });
         }
-        let body_bytes = body_bytes(seq, body)?;
         let pending_bytes = self.pending_bytes();
         if pending_bytes > BATCH_BYTES_MAX {
             return Err(AppendError::BatchFull { seq, pending_bytes, max: BATCH_BYTES_MAX });
         }
-        if pending_bytes == 0 && self.position >= self.rotate_bytes {
+        if pending_bytes == 0 && self.segment.position >= self.options.rotate_bytes {
             self.rotate()?;
         }
         let seq = self.next_seq()?;
-        let codec = BodyCodec::BincodeLegacy;
-        self.batch.push(NewFrame { seq, kind, version, codec, wall_unix_ns }, body, body_bytes);
-        self.wall_unix_ns = wall_unix_ns;
+        self.batch.push(NewFrame { seq, codec: BodyCodec::BincodeLegacy }, draft);
+        self.wall_unix_ns = draft.wall_unix_ns;
         Ok(seq)
     }
 
@@ -164,20 +235,35 @@ impl LogWriter {
     /// and can be undone, the batch is kept for another call.
     pub fn write(&mut self) -> Result<Seq, AppendError> {
         self.refuse_poisoned()?;
+        let written = self.write_batch();
+        let is_full = matches!(&written, Err(AppendError::Write { source, .. })
+            if vfs::is_disk_full(&source.source));
+        if is_full && self.options.keep_reserve {
+            self.declare_full();
+            self.refuse_poisoned()?;
+        }
+        written
+    }
+
+    fn write_batch(&mut self) -> Result<Seq, AppendError> {
         let Some(last_seq) = self.batch.last_seq() else {
             return Ok(self.written.seq);
         };
-        self.refuse_changed_length()?;
-        let chain = self.batch.finish(&self.salt, self.written.chain, self.durable);
-        if let Err(error) = write_all_at(&*self.sink, self.batch.bytes(), self.position) {
-            return Err(self.undo_write(error));
+        self.refuse_intruder()?;
+        let chain = self.batch.finish(&self.segment.salt, self.written.chain, self.durable);
+        if let Err(failed) = self.segment.write(self.batch.bytes()) {
+            return Err(self.failed_write(failed));
         }
-        self.position += self.batch.bytes().len() as u64;
         self.written = Head { seq: last_seq, chain };
-        self.frames += self.batch.frames() as u64;
-        self.body_bytes += self.batch.body_bytes();
+        self.segment.frames += self.batch.frames() as u64;
+        self.segment.body_bytes += self.batch.body_bytes();
         self.batch.clear();
         Ok(last_seq)
+    }
+
+    /// Gives up the pending frames; their places are taken by the next ones.
+    pub fn forget_pending(&mut self) {
+        self.batch.clear();
     }
 
     /// Makes all written frames durable and returns the last durable place.
@@ -186,8 +272,8 @@ impl LogWriter {
     pub fn sync(&mut self) -> Result<Seq, AppendError> {
         self.refuse_poisoned()?;
         if self.durable < self.written.seq {
-            if let Err(error) = self.sink.sync_data() {
-                return Err(self.poison(FileError::new("sync", &self.path, error)));
+            if let Err(error) = self.segment.file.sync_data() {
+                return Err(self.poison(FileError::new("sync", &self.segment.path, error)));
             }
             self.durable = self.written.seq;
         }
@@ -208,8 +294,42 @@ impl LogWriter {
         self.packs = packs.to_vec();
         self.write()?;
         self.write_seal()?;
-        self.sync()?;
+        if self.options.keep_reserve {
+            // A leftover takes room and does no harm.
+            drop(self.vfs.remove(&self.dir.join(RESERVE_FILE)));
+        }
         Ok(self.written)
+    }
+
+    /// Seals a log whose disk is full, with a `log_full` frame that says what was not taken.
+    ///
+    /// The pending frames are given up. The reserve file is removed first, so that there is room
+    /// for this. Whether that works or not, the writer takes nothing more.
+    pub fn declare_full(&mut self) {
+        let refused =
+            Full { frames: self.batch.frames() as u64, bytes: self.batch.bytes().len() as u64 };
+        self.batch.clear();
+        if self.poison.is_none() {
+            // Each step may fail for want of room; what was written before it stays true.
+            drop(self.say_full(refused));
+        }
+        let full = AppendError::Full { offset: self.segment.position, frames: refused.frames };
+        self.poison.get_or_insert(full);
+    }
+
+    fn say_full(&mut self, refused: Full) -> Result<(), AppendError> {
+        let _removed = self.vfs.remove(&self.dir.join(RESERVE_FILE)).is_ok();
+        let seq = self.next_seq()?;
+        let Ok(body) = refused.encode() else { return Ok(()) };
+        let wall_unix_ns = self.wall_unix_ns;
+        let Some(draft) = FrameDraft::new(KIND_LOG_FULL, OWN_VERSION, wall_unix_ns, &body) else {
+            return Ok(());
+        };
+        self.batch.push(NewFrame { seq, codec: BodyCodec::BincodeLegacy }, &draft);
+        let written = self.write_batch();
+        self.batch.clear();
+        written?;
+        self.write_seal()
     }
 
     /// Returns the last written frame.
@@ -224,12 +344,12 @@ impl LogWriter {
 
     /// Returns the id that all segments carry.
     pub fn ledger_id(&self) -> LedgerId {
-        self.header.ledger_id
+        self.segment.header.ledger_id
     }
 
     /// Returns the segment that is being written.
     pub fn segment_path(&self) -> &Path {
-        &self.path
+        &self.segment.path
     }
 
     /// Returns whether the writer has failed for good.
@@ -242,55 +362,58 @@ impl LogWriter {
         // The last number of all is left out, so that a reader always has a next one to expect.
         match last.next() {
             Some(seq) if seq.0 < u64::MAX => Ok(seq),
-            _ => Err(AppendError::Exhausted { path: self.path.clone() }),
+            _ => Err(AppendError::Exhausted { path: self.segment.path.clone() }),
         }
     }
 
+    /// Gives reserved room back, writes a seal frame and makes all of it durable.
     fn write_seal(&mut self) -> Result<(), AppendError> {
+        let released = self.segment.release();
+        match released {
+            Ok(true) => self.durable = self.written.seq,
+            Ok(false) => {}
+            Err(source) => {
+                return Err(self.poison(FileError::new("cut", &self.segment.path, source)));
+            }
+        }
         let seq = self.next_seq()?;
         let seal = Seal {
-            frames: self.frames,
-            body_bytes: self.body_bytes,
+            frames: self.segment.frames,
+            body_bytes: self.segment.body_bytes,
             chain: self.written.chain,
             packs: self.packs.clone(),
         };
         let body = seal.encode();
-        let body_bytes = body_bytes(seq, &body)?;
-        let codec = BodyCodec::Fixed;
-        let wall_unix_ns = self.wall_unix_ns;
-        let frame = NewFrame { seq, kind: KIND_SEAL, version: SEAL_VERSION, codec, wall_unix_ns };
-        self.batch.push(frame, &body, body_bytes);
-        let result = self.write();
+        let too_long =
+            AppendError::BodyTooLong { seq, found: body.len(), max: FRAME_BODY_BYTES_MAX };
+        let draft = FrameDraft::new(KIND_SEAL, OWN_VERSION, self.wall_unix_ns, &body);
+        let draft = draft.ok_or(too_long)?;
+        self.batch.push(NewFrame { seq, codec: BodyCodec::Fixed }, &draft);
+        let result = self.write_batch();
         // A seal that was not written must not stand in front of the frames that come instead.
         self.batch.clear();
-        result.map(drop)
+        result?;
+        self.sync().map(drop)
     }
 
     /// Seals the segment and goes on in a new one; nothing is pending.
     fn rotate(&mut self) -> Result<(), AppendError> {
         // Both numbers are asked for first: behind a seal there is no way back.
-        let exhausted = || AppendError::Exhausted { path: self.path.clone() };
-        let number = self.header.number.checked_add(1).ok_or_else(exhausted)?;
+        let exhausted = || AppendError::Exhausted { path: self.segment.path.clone() };
+        let number = self.segment.header.number.checked_add(1).ok_or_else(exhausted)?;
         let first_seq = self.next_seq()?.next().ok_or_else(exhausted)?;
         self.write_seal()?;
-        self.sync()?;
         let header = SegmentHeader {
             first_seq,
             number,
-            prev_valid_bytes: self.position,
+            prev_valid_bytes: self.segment.position,
             prev_chain: self.written.chain,
-            ..self.header
+            ..self.segment.header
         };
         // The old segment is sealed, so that without a new one there is no place to write.
-        let (path, sink) =
-            create_segment(&self.log_dir, &header).map_err(|error| self.poison(error))?;
-        self.path = path;
-        self.sink = sink;
-        self.salt = header.salt();
-        self.header = header;
-        self.position = SegmentHeader::ENCODED_BYTES as u64;
-        self.frames = 0;
-        self.body_bytes = 0;
+        let created =
+            SegmentFile::create(&*self.vfs, &self.log_dir, header, self.options.reserve_bytes);
+        self.segment = created.map_err(|error| self.poison(error))?;
         Ok(())
     }
 
@@ -298,58 +421,61 @@ impl LogWriter {
         self.poison.clone().map_or(Ok(()), Err)
     }
 
-    /// A segment that another process cut or extended is not written to.
-    fn refuse_changed_length(&mut self) -> Result<(), AppendError> {
-        let found = match self.sink.len() {
-            Ok(found) => found,
-            Err(error) => return Err(self.poison(FileError::new("inspect", &self.path, error))),
+    /// A segment that another process cut or extended is not written to, nor a recording whose
+    /// lock somebody took away.
+    fn refuse_intruder(&mut self) -> Result<(), AppendError> {
+        if let Err(error) = self.lock.check_held() {
+            return Err(self.poison(error));
+        }
+        let (found, expected) = match self.segment.lengths() {
+            Ok(lengths) => lengths,
+            Err(error) => {
+                return Err(self.poison(FileError::new("inspect", &self.segment.path, error)));
+            }
         };
-        if found == self.position {
+        if found == expected {
             return Ok(());
         }
-        let error =
-            AppendError::LengthChanged { path: self.path.clone(), found, expected: self.position };
+        let path = self.segment.path.clone();
+        let error = AppendError::LengthChanged { path, found, expected };
         self.poison = Some(error.clone());
         Err(error)
     }
 
-    /// Cuts a failed write off again, or gives up.
-    fn undo_write(&mut self, error: io::Error) -> AppendError {
-        let source = FileError::new("write", &self.path, error);
-        match self.sink.set_len(self.position) {
-            Ok(()) => AppendError::Write { offset: self.position, source },
-            Err(_) => self.poison(source),
+    /// A write that was cut off again can be repeated; any other is the end.
+    fn failed_write(&mut self, failed: FailedWrite) -> AppendError {
+        let source = FileError::new("write", &self.segment.path, failed.source);
+        if failed.undone {
+            AppendError::Write { offset: self.segment.position, source }
+        } else {
+            self.poison(source)
         }
     }
 
     fn poison(&mut self, source: FileError) -> AppendError {
-        let error = AppendError::Poisoned { offset: self.position, source };
+        let error = AppendError::Poisoned { offset: self.segment.position, source };
         self.poison = Some(error.clone());
         error
     }
 }
 
-fn body_bytes(seq: Seq, body: &[u8]) -> Result<u32, AppendError> {
-    match u32::try_from(body.len()) {
-        Ok(bytes) if body.len() <= FRAME_BODY_BYTES_MAX => Ok(bytes),
-        _ => Err(AppendError::BodyTooLong { seq, found: body.len(), max: FRAME_BODY_BYTES_MAX }),
-    }
-}
-
 /// Scans the last segment and returns the header of the one that continues it.
-fn continue_log(dir: &Path, log_dir: &Path, ident: LogIdent) -> Result<SegmentHeader, OpenError> {
-    let listing = list(log_dir, ident.ledger_id)?;
+fn continue_log(vfs: &dyn Vfs, dir: &Path, ident: LogIdent) -> Result<SegmentHeader, OpenError> {
+    let listing = list(vfs, &dir.join(LOG_FOLDER), ident.ledger_id)?;
     if let Some(error) = listing.broken {
         return Err(OpenError::Damaged(error));
     }
     let Some(last) = listing.segments.last() else {
         return Ok(SegmentHeader::first(ident));
     };
-    // Nothing is decided on bytes that a dead process left in the page cache only.
-    fs::File::open(&last.path)
-        .and_then(|file| file.sync_data())
-        .map_err(|source| FileError::new("sync", &last.path, source))?;
-    let mut walk = Walk::open(last, None).map_err(OpenError::Damaged)?;
+    // Nothing is decided on bytes that a dead process left in the page cache only: they are
+    // written out, and then read from below it.
+    let synced = vfs::open_regular(vfs, &last.path).and_then(|file| {
+        file.sync_data()?;
+        file.drop_cache()
+    });
+    synced.map_err(|source| FileError::new("sync", &last.path, source))?;
+    let mut walk = Walk::open(vfs, last, None).map_err(OpenError::Damaged)?;
     while let Step::Frame(_) = walk.step().map_err(OpenError::Damaged)? {}
     let (first_seq, prev_chain) = walk.next_frame();
     let exhausted = || OpenError::Exhausted { path: dir.to_path_buf() };
@@ -364,34 +490,18 @@ fn continue_log(dir: &Path, log_dir: &Path, ident: LogIdent) -> Result<SegmentHe
     })
 }
 
-/// A segment is used only when its header and its name are durable.
-fn create_segment(
-    log_dir: &Path,
-    header: &SegmentHeader,
-) -> Result<(PathBuf, Box<dyn Sink>), FileError> {
-    let path = log_dir.join(header.file_name());
-    let create = || {
-        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-        write_all_at(&file, &header.encode(), 0)?;
-        file.sync_data()?;
-        Ok(file)
-    };
-    let file = create().map_err(|source| FileError::new("create", &path, source))?;
-    sync_dir(log_dir)?;
-    Ok((path, Box::new(file)))
-}
-
-fn refuse_existing(dir: &Path) -> Result<(), CreateError> {
+fn refuse_existing(vfs: &dyn Vfs, dir: &Path) -> Result<(), CreateError> {
     let exists = || CreateError::Exists { path: dir.to_path_buf() };
     let format = dir.join(FORMAT_FILE);
-    if format.try_exists().map_err(|source| FileError::new("inspect", &format, source))? {
+    let found = vfs.stat(&format).map_err(|source| FileError::new("inspect", &format, source))?;
+    if found.is_some() {
         return Err(exists());
     }
     // Segments whose FORMAT is lost are still somebody's recording.
     let log_dir = dir.join(LOG_FOLDER);
-    match fs::read_dir(&log_dir).map(|mut entries| entries.next().is_some()) {
-        Ok(true) => Err(exists()),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+    match vfs.list(&log_dir) {
+        Ok(names) if !names.is_empty() => Err(exists()),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(FileError::new("list", &log_dir, error).into())
         }
         _ => Ok(()),
@@ -399,21 +509,40 @@ fn refuse_existing(dir: &Path) -> Result<(), CreateError> {
 }
 
 /// Creates the folder and what is missing above it, and makes the new entries durable.
-fn create_dir(dir: &Path) -> Result<(), FileError> {
-    let missing = dir.ancestors().take_while(|path| !path.exists()).count();
-    fs::create_dir_all(dir).map_err(|source| FileError::new("create", dir, source))?;
-    dir.ancestors().take(missing).filter_map(Path::parent).try_for_each(sync_dir)
+fn create_dir(vfs: &dyn Vfs, dir: &Path) -> Result<(), FileError> {
+    let is_there = |path: &&Path| matches!(vfs.stat(path), Ok(None));
+    let ancestors = dir.ancestors().filter(|path| !path.as_os_str().is_empty());
+    let missing: Vec<&Path> = ancestors.take_while(is_there).collect();
+    for path in missing.into_iter().rev() {
+        vfs.create_dir(path).map_err(|source| FileError::new("create", path, source))?;
+        sync_dir(vfs, path.parent().unwrap_or(Path::new("")))?;
+    }
+    Ok(())
 }
 
 /// Puts FORMAT in place in one step: it is there and whole, or it is not there.
-fn write_format(dir: &Path, format: &FormatFile) -> Result<(), FileError> {
+fn write_format(vfs: &dyn Vfs, dir: &Path, format: &FormatFile) -> Result<(), FileError> {
     let path = dir.join(FORMAT_FILE);
-    let temporary = dir.join("FORMAT.tmp");
-    let write = || {
-        fs::write(&temporary, format.to_string())?;
-        fs::File::open(&temporary)?.sync_all()?;
-        fs::rename(&temporary, &path)
-    };
-    write().map_err(|source| FileError::new("write", &path, source))?;
-    sync_dir(dir)
+    let text = format.to_string();
+    vfs::put_file(vfs, &dir.join("FORMAT.tmp"), &path, text.as_bytes())
+        .map_err(|source| FileError::new("write", &path, source))
 }
+
+/// Takes the room that the last words of a log will need.
+fn keep_reserve(vfs: &dyn Vfs, dir: &Path) -> Result<(), FileError> {
+    let path = dir.join(RESERVE_FILE);
+    let keep = || {
+        let file = vfs.open(&path, OpenHow::Replace)?;
+        // Where room cannot be reserved, it has to be taken by writing.
+        if file.allocate(RESERVE_FILE_BYTES).is_err() {
+            for offset in (0..RESERVE_FILE_BYTES).step_by(ZEROS.len()) {
+                vfs::write_all_at(&*file, &ZEROS, offset)?;
+            }
+        }
+        file.sync_data()
+    };
+    keep().map_err(|source| FileError::new("reserve room in", &path, source))
+}
+
+/// What the reserve file is filled with.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

@@ -15,8 +15,11 @@ mod parts;
 mod prepare;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use artifacts::fs::{PackIdent, Store};
+use artifacts::PutError;
+use artifacts::fs::vfs::{LocalDisk, Vfs, is_disk_full};
+use artifacts::fs::{PackIdent, Store, StoreOptions};
 use artifacts::redact::Redactor;
 
 pub use answer::Reply;
@@ -31,7 +34,7 @@ use crate::content::Content;
 use crate::event::{
     Event, ImportedRecord, KIND_VERSION, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened,
 };
-use crate::fs::{AppendError, CreateError, Head, LogIdent, LogWriter, PackLength};
+use crate::fs::{AppendError, CreateError, Head, LogIdent, LogOptions, LogWriter, PackLength};
 use crate::id::{PartNo, RequestId, RunId, SessionId};
 use crate::segment::{Epoch, LedgerId};
 
@@ -199,18 +202,39 @@ impl Recorder {
     /// # Errors
     /// The folder exists, or something in it cannot be written.
     pub fn create(dir: &Path, redactor: Redactor, spec: &RunSpec<'_>) -> Result<Self, RecordError> {
+        Self::create_on(LocalDisk::shared(), dir, redactor, spec)
+    }
+
+    /// Creates the recording `dir` of `vfs` and opens its run; see [`Recorder::create`].
+    ///
+    /// # Errors
+    /// The folder exists, or something in it cannot be written.
+    pub fn create_on(
+        vfs: Arc<dyn Vfs>,
+        dir: &Path,
+        redactor: Redactor,
+        spec: &RunSpec<'_>,
+    ) -> Result<Self, RecordError> {
         let id = spec.identity;
-        let log = LogWriter::create(
+        let (log_options, store_options) = match spec.durability {
+            Durability::EachRequest => (LogOptions::LIVE, StoreOptions::LIVE),
+            Durability::Batched => (LogOptions::BATCHED, StoreOptions::BATCHED),
+        };
+        let log = LogWriter::create_on(
+            Arc::clone(&vfs),
             dir,
             LogIdent { ledger_id: id.ledger, epoch: id.epoch, created_unix_ns: id.created_unix_ns },
+            log_options,
         )?;
-        let store = Store::create(
+        let store = Store::create_on(
+            vfs,
             &dir.join("art"),
             PackIdent {
                 ledger_id: *id.ledger.as_bytes(),
                 epoch: id.epoch.number(),
                 created_unix_ns: id.created_unix_ns,
             },
+            store_options,
         )?;
         let mut recorder = Self {
             store,
@@ -312,7 +336,12 @@ impl Recorder {
     /// # Errors
     /// A write or sync failed; the recorder is of no use afterwards.
     pub fn commit(&mut self) -> Result<(), RecordError> {
-        self.store.sync()?;
+        if let Err(error) = self.store.sync() {
+            if matches!(&error, PutError::Io { source, .. } if is_disk_full(source)) {
+                self.log.declare_full();
+            }
+            return Err(error.into());
+        }
         self.log.note_packs(self.full_packs());
         self.log.write()?;
         self.log.sync()?;

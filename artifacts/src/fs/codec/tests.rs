@@ -3,9 +3,9 @@
 use super::*;
 
 fn packed(raw: &[u8]) -> (u16, Vec<u8>) {
-    let mut packer = Packer::new().expect("zstd starts");
-    let (codec, stored) = packer.pack(raw).expect("zstd packs");
-    (codec, stored.to_vec())
+    let mut encoder = Encoder::new().expect("zstd starts");
+    let encoded = encoder.encode(ArtifactId::of(raw), raw).expect("zstd packs");
+    (encoded.codec, encoded.stored)
 }
 
 /// Bytes that do not compress.

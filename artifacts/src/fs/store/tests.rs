@@ -2,11 +2,11 @@
 //! is replaced by a fresh one. Method: the file under an active pack is exchanged for a device
 //! that fails in the wanted way, or its bytes are changed behind the store's back.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt as _;
+use std::fs::OpenOptions;
 
 use super::*;
 use crate::fs::Severity;
+use crate::fs::vfs::{VfsFile, write_all_at};
 use crate::redact::Redactor;
 
 const IDENT: PackIdent = PackIdent { ledger_id: [7; 16], epoch: 9, created_unix_ns: 0 };
@@ -20,8 +20,9 @@ fn put(store: &mut Store, text: &str) -> Result<ArtifactRef, PutError> {
 }
 
 /// A file whose writes, or only whose syncs, fail.
-fn device(path: &str) -> File {
-    OpenOptions::new().read(true).write(true).open(path).expect("every Linux has it")
+fn device(path: &str) -> Arc<dyn VfsFile> {
+    let file = OpenOptions::new().read(true).write(true).open(path);
+    Arc::new(file.expect("every Linux has it"))
 }
 
 fn is_failure<T>(result: &Result<T, PutError>, expected: &str) -> bool {
@@ -52,7 +53,7 @@ fn after_a_failed_write_every_call_returns_the_first_error() {
 fn after_a_failed_sync_the_store_does_not_try_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut store = store(folder.path());
-    let good = store.active.file.try_clone().expect("a second handle");
+    let good = Arc::clone(&store.active.file);
     put(&mut store, "text").expect("collected");
     // Writes to it succeed, syncs of it do not.
     store.active.file = device("/dev/null");
@@ -77,7 +78,7 @@ fn an_artifact_that_is_too_long_does_not_poison() {
 fn a_full_pack_is_sealed_and_the_next_number_follows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut store = store(folder.path());
-    store.pack_bytes_target = 300;
+    store.options.pack_bytes_target = 300;
     let texts: Vec<String> = (0..10).map(|number| format!("artifact number {number}")).collect();
     let references: Vec<_> =
         texts.iter().map(|text| put(&mut store, text).expect("stored")).collect();
@@ -102,7 +103,7 @@ fn a_known_artifact_whose_copy_is_damaged_is_stored_again() {
     let first_copy_end = store.active.bytes();
     assert_eq!(put(&mut store, "known").expect("known"), reference);
     assert_eq!(store.active.bytes(), first_copy_end);
-    store.active.file.write_all_at(b"K", 128 + 72).expect("damaged");
+    write_all_at(&*store.active.file, b"K", 128 + 72).expect("damaged");
     assert_eq!(put(&mut store, "known").expect("stored again"), reference);
     assert_eq!(store.active.bytes(), first_copy_end + 72 + 8);
     assert_eq!(store.read(&reference).expect("the fresh copy").as_ref(), b"known");

@@ -1,8 +1,11 @@
 //! Goal: a failed call never leaves a log that lies, and a writer that cannot know says so for
 //! ever. Method: a segment whose calls fail on command.
 
-use std::fs::File;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::fs::OpenOptions;
+use std::io;
+use std::sync::{Mutex, MutexGuard};
+
+use artifacts::fs::vfs::{FileView, Stat, VfsFile};
 
 use super::*;
 use crate::fs::{Frame, LogReader, Tail};
@@ -24,7 +27,7 @@ struct Script {
 
 #[derive(Debug)]
 struct Faulty {
-    file: File,
+    file: Arc<dyn VfsFile>,
     script: Arc<Mutex<Script>>,
 }
 
@@ -34,7 +37,11 @@ impl Faulty {
     }
 }
 
-impl Sink for Faulty {
+impl VfsFile for Faulty {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(bytes, offset)
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut script = self.script();
         if std::mem::take(&mut script.interrupt_once) {
@@ -48,7 +55,7 @@ impl Sink for Faulty {
             taken = taken.min(*space);
             *space -= taken;
         }
-        Sink::write_at(&self.file, &bytes[..taken], offset)
+        self.file.write_at(&bytes[..taken], offset)
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -56,33 +63,46 @@ impl Sink for Faulty {
         if self.script().sync_fails {
             return Err(io::Error::from_raw_os_error(5));
         }
-        Sink::sync_data(&self.file)
+        self.file.sync_data()
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         if self.script().cut_fails {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
-        Sink::set_len(&self.file, bytes)
+        self.file.set_len(bytes)
     }
 
-    fn len(&self) -> io::Result<u64> {
-        Sink::len(&self.file)
+    fn allocate(&self, bytes: u64) -> io::Result<()> {
+        self.file.allocate(bytes)
+    }
+
+    fn stat(&self) -> io::Result<Stat> {
+        self.file.stat()
+    }
+
+    fn view(&self) -> io::Result<FileView> {
+        self.file.view()
+    }
+
+    fn drop_cache(&self) -> io::Result<()> {
+        self.file.drop_cache()
     }
 }
 
 fn new_writer(dir: &Path) -> LogWriter {
-    let ledger_id = LedgerId([1; 16]);
-    let ident = LogIdent { ledger_id, epoch: Epoch(2), created_unix_ns: 3 };
-    LogWriter::create(dir, ident).unwrap()
+    LogWriter::create(dir, IDENT).unwrap()
 }
+
+const IDENT: LogIdent =
+    LogIdent { ledger_id: LedgerId([1; 16]), epoch: Epoch(2), created_unix_ns: 3 };
 
 /// A writer whose segment follows the script.
 fn faulty_writer(dir: &Path, script: Script) -> (LogWriter, Arc<Mutex<Script>>) {
     let mut writer = new_writer(dir);
     let script = Arc::new(Mutex::new(script));
-    let file = OpenOptions::new().write(true).open(&writer.path).unwrap();
-    writer.sink = Box::new(Faulty { file, script: Arc::clone(&script) });
+    let file = Arc::clone(&writer.segment.file);
+    writer.segment.file = Arc::new(Faulty { file, script: Arc::clone(&script) });
     (writer, script)
 }
 
@@ -123,14 +143,14 @@ fn a_full_disk_at_any_byte_is_cut_back_and_the_batch_can_be_written_later() {
         let (mut writer, script) = faulty_writer(dir.path(), Script::default());
         writer.append(KIND, 1, 0, b"before").unwrap();
         writer.write().unwrap();
-        let good_bytes = std::fs::metadata(&writer.path).unwrap().len();
+        let good_bytes = std::fs::metadata(&writer.segment.path).unwrap().len();
         writer.append(KIND, 1, 0, b"second").unwrap();
         writer.append(KIND, 1, 0, b"third").unwrap();
         assert_eq!(writer.pending_bytes(), batch_bytes);
         script.lock().unwrap().space_bytes = Some(space);
         let error = writer.write().unwrap_err();
         assert!(matches!(error, AppendError::Write { offset, .. } if offset == good_bytes));
-        assert_eq!(std::fs::metadata(&writer.path).unwrap().len(), good_bytes);
+        assert_eq!(std::fs::metadata(&writer.segment.path).unwrap().len(), good_bytes);
         assert!(!writer.is_poisoned());
 
         script.lock().unwrap().space_bytes = None;
@@ -189,8 +209,8 @@ fn a_segment_that_somebody_else_changed_is_not_written_to() {
         let mut writer = new_writer(dir.path());
         writer.append(KIND, 1, 0, b"first").unwrap();
         writer.write().unwrap();
-        let bytes = writer.position.checked_add_signed(change).unwrap();
-        OpenOptions::new().write(true).open(&writer.path).unwrap().set_len(bytes).unwrap();
+        let bytes = writer.segment.position.checked_add_signed(change).unwrap();
+        OpenOptions::new().write(true).open(&writer.segment.path).unwrap().set_len(bytes).unwrap();
         writer.append(KIND, 1, 0, b"second").unwrap();
         let first = writer.write().unwrap_err();
         assert!(matches!(first, AppendError::LengthChanged { found, .. } if found == bytes));
@@ -202,7 +222,7 @@ fn a_segment_that_somebody_else_changed_is_not_written_to() {
 fn a_full_segment_is_sealed_and_followed_by_another() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = new_writer(dir.path());
-    writer.rotate_bytes = 256;
+    writer.options.rotate_bytes = 256;
     writer.note_packs(vec![PackLength { number: 1, epoch: 2, bytes: 3 }]);
     let mut seqs = Vec::new();
     for _ in 0..6 {
@@ -233,7 +253,7 @@ fn a_full_segment_is_sealed_and_followed_by_another() {
 fn a_seal_that_was_not_written_does_not_stand_before_the_next_frame() {
     let dir = tempfile::tempdir().unwrap();
     let (mut writer, script) = faulty_writer(dir.path(), Script::default());
-    writer.rotate_bytes = 200;
+    writer.options.rotate_bytes = 200;
     writer.append(KIND, 1, 0, b"first").unwrap();
     writer.write().unwrap();
     script.lock().unwrap().space_bytes = Some(20);
@@ -250,7 +270,7 @@ fn a_seal_that_was_not_written_does_not_stand_before_the_next_frame() {
 fn a_rotation_that_cannot_create_its_segment_is_final() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = new_writer(dir.path());
-    writer.rotate_bytes = 200;
+    writer.options.rotate_bytes = 200;
     writer.append(KIND, 1, 0, b"first").unwrap();
     writer.write().unwrap();
     // The name of the next segment is taken.
