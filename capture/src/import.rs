@@ -20,6 +20,7 @@ use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
 pub use report::{ImportReport, Note, NoteKind};
 
 use crate::har::{HarError, HarReader, Limits, sniff};
+use crate::side;
 use digest::DigestReader;
 use entry::Importer;
 
@@ -91,6 +92,8 @@ pub struct ImportOptions<'a> {
     pub now_unix_ns: u64,
     /// Fixed identities for fixtures; random ones otherwise.
     pub identity: Option<Identity>,
+    /// What the client wrote beside the wire: an archive or a folder.
+    pub session: Option<&'a Path>,
     /// Called now and then with the entries and bytes read so far.
     pub progress: &'a mut dyn FnMut(u64, u64),
 }
@@ -152,7 +155,10 @@ pub fn import_har(
             Err(error) => import.skipped(&error),
         }
     };
-    let Some(import) = import else { return Err(har(HarError::Stopped { offset: 0 }, None)) };
+    let Some(mut import) = import else { return Err(har(HarError::Stopped { offset: 0 }, None)) };
+    if let (Some(session), false) = (options.session, matches!(stop, Stop::Record(_))) {
+        import.join(session).map_err(failed)?;
+    }
     let source_digest = match stop {
         Stop::End => digest(reader),
         Stop::Source(error) => Err(error),
@@ -264,6 +270,14 @@ fn load(recording: &Path) -> Result<History, Unreadable> {
 }
 
 impl Importer {
+    /// Reads what the client wrote beside the wire, as far as that is possible.
+    fn join(&mut self, session: &Path) -> Result<(), RecordError> {
+        let mut report = side::read(session, self.recorder())?;
+        report.path = session.to_path_buf();
+        self.report_mut().side = Some(report);
+        Ok(())
+    }
+
     fn close(
         self,
         source_digest: Option<[u8; 32]>,

@@ -2,8 +2,9 @@
 //!
 //! Every way in reads a foreign format, finds out which conversation each request belongs to
 //! ([`lane`]), and calls the one recorder. HAR files are read by [`har`] and imported by
-//! [`import`].
+//! [`import`]; what the client wrote beside the wire is read by [`side`].
 
 pub mod har;
 pub mod import;
 pub mod lane;
+pub mod side;

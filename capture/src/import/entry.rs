@@ -27,6 +27,14 @@ impl Importer {
         (self.recorder, self.report)
     }
 
+    pub(super) fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    pub(super) fn report_mut(&mut self) -> &mut ImportReport {
+        &mut self.report
+    }
+
     /// Notes an entry that the reader had to leave out.
     pub(crate) fn skipped(&mut self, error: &HarError) {
         if let HarError::EntryTooLarge { index, .. } | HarError::EntryTooDeep { index, .. } = error

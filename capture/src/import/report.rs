@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ledger::fs::Head;
 
+use crate::side::SideReport;
+
 /// A thing that the reader of the report should know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -86,6 +88,8 @@ pub struct ImportReport {
     pub conversations: u64,
     /// Sum of the request bodies.
     pub request_bytes: u64,
+    /// What was found beside the wire, where that was looked at.
+    pub side: Option<SideReport>,
     /// Head of the log.
     pub head: Option<Head>,
     notes: BTreeMap<NoteKind, (u64, u64)>,
@@ -103,6 +107,7 @@ impl ImportReport {
             records: 0,
             conversations: 0,
             request_bytes: 0,
+            side: None,
             head: None,
             notes: BTreeMap::new(),
         }

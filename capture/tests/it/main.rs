@@ -20,4 +20,6 @@ mod retries;
 #[cfg(test)]
 mod shapes;
 #[cfg(test)]
+mod side;
+#[cfg(test)]
 mod support;

@@ -1,15 +1,17 @@
 //! `import har`: one recording per file, and everything that could not be understood spelled out.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use capture::import::{ImportError, ImportReport};
+use capture::side::SideReport;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, Stop, file, map};
-use crate::inputs;
+use crate::inputs::{self, Session};
 use crate::report::number;
 use crate::report::table::{Cell, Column, Table};
 use crate::ui::{Tone, Ui};
@@ -35,6 +37,7 @@ pub(crate) enum ImportCommand {
 Examples:
   counterfold import har session.har --into runs
   counterfold import har captures/ more/*.har.zst --into runs --format json
+  counterfold import har run.har --session run-home.tar.zst --into runs
 
 Exit codes:
   0  all files were imported, or were there already
@@ -46,6 +49,17 @@ pub(crate) struct HarArgs {
     /// The folder that gets the recordings; made if it is not there
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
+    /// What the client wrote beside the wire: a tar archive or a folder with its transcripts and
+    /// spilled outputs
+    ///
+    /// Whole outputs in it are recorded with the calls that they belong to, so that caps act on
+    /// them. Without this option, NAME.session.tar, .tar.zst, .tar.gz or the folder NAME.session
+    /// beside NAME.har is read.
+    #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
+    session: Option<PathBuf>,
+    /// Do not read what stands beside a file
+    #[arg(long)]
+    no_session: bool,
     /// Do not fail when there is no file
     #[arg(long)]
     allow_empty: bool,
@@ -61,10 +75,17 @@ struct Imported {
 }
 
 pub(crate) fn run(args: &HarArgs, ui: &mut Ui) -> Ended {
+    let session = match &args.session {
+        Some(path) => Session::At(path.clone()),
+        None if args.no_session => Session::Nowhere,
+        None => Session::Beside,
+    };
     let mut rows = Vec::new();
     for word in &args.files {
         match expand(word, args.allow_empty) {
-            Ok(files) => rows.extend(files.into_iter().map(|file| one(file, &args.into, ui))),
+            Ok(files) => {
+                rows.extend(files.into_iter().map(|file| one(file, &args.into, &session, ui)));
+            }
             Err(failure) => {
                 let file = word.clone();
                 rows.push(Imported { file, report: None, failure: Some(failure) });
@@ -115,8 +136,8 @@ fn expand(word: &Path, allow_empty: bool) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn one(file: PathBuf, into: &Path, ui: &Ui) -> Imported {
-    match inputs::import(&file, into, ui) {
+fn one(file: PathBuf, into: &Path, session: &Session, ui: &Ui) -> Imported {
+    match inputs::import(&file, into, session, ui) {
         Ok(report) => Imported { file, report: Some(report), failure: None },
         Err(error) => {
             let failure = Some(map::import(&error));
@@ -187,7 +208,7 @@ fn print(rows: &[Imported], ui: &mut Ui) -> Result<(), Stop> {
 fn notes(rows: &[Imported], ui: &mut Ui) -> Result<(), Stop> {
     for report in rows.iter().filter_map(|row| row.report.as_ref()) {
         let notes = report.notes();
-        if notes.is_empty() {
+        if notes.is_empty() && report.side.is_none() {
             continue;
         }
         ui.line(format_args!("\n{}:", crate::text::one_line(&report.name)))?;
@@ -197,6 +218,29 @@ fn notes(rows: &[Imported], ui: &mut Ui) -> Result<(), Stop> {
             let words = note.kind.words();
             ui.line(format_args!("  {times} x {words} (first: entry {first})"))?;
         }
+        if let Some(side) = &report.side {
+            beside(side, ui)?;
+        }
+    }
+    Ok(())
+}
+
+/// What was found beside the wire.
+fn beside(side: &SideReport, ui: &mut Ui) -> Result<(), Stop> {
+    let name = side.path.file_name().unwrap_or(side.path.as_os_str()).to_string_lossy();
+    let name = crate::text::one_line(&name);
+    let formats: Vec<_> = side.formats.keys().copied().collect();
+    let formats = if formats.is_empty() { "no known format".into() } else { formats.join(", ") };
+    let (whole, ends) = (number::count(side.whole), number::count(side.ends));
+    let calls = number::counted(side.calls, "call");
+    ui.line(format_args!(
+        "  {name} ({formats}): whole outputs of {whole} of {calls}, both ends of {ends} more"
+    ))?;
+    for note in side.notes() {
+        ui.line(format_args!("    {} x {}", number::count(note.count), note.kind.words()))?;
+    }
+    if let Some(why) = &side.stopped {
+        ui.line(format_args!("    not read to its end: {}", crate::text::one_line(why)))?;
     }
     Ok(())
 }
@@ -223,8 +267,27 @@ struct FileEntry<'r> {
     request_bytes: u64,
     head: Option<String>,
     notes: Vec<NoteEntry>,
+    session: Option<SessionEntry>,
     error: Option<String>,
     error_kind: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct SessionEntry {
+    path: String,
+    files: u64,
+    formats: BTreeMap<&'static str, u64>,
+    calls: u64,
+    whole: u64,
+    ends: u64,
+    stopped: Option<String>,
+    notes: Vec<SideNoteEntry>,
+}
+
+#[derive(Serialize)]
+struct SideNoteEntry {
+    what: &'static str,
+    count: u64,
 }
 
 #[derive(Serialize)]
@@ -264,7 +327,25 @@ fn entry(row: &Imported) -> FileEntry<'_> {
         request_bytes: number(|report| report.request_bytes),
         head: report.and_then(|report| report.head).map(|head| head.to_string()),
         notes: report.map_or_else(Vec::new, |r| r.notes().into_iter().map(note).collect()),
+        session: report.and_then(|report| report.side.as_ref()).map(session_entry),
         error: row.failure.as_ref().map(Failure::line),
         error_kind: row.failure.as_ref().map(|failure| failure.kind.name()),
+    }
+}
+
+fn session_entry(side: &SideReport) -> SessionEntry {
+    let note = |note: capture::side::SideNote| SideNoteEntry {
+        what: note.kind.words(),
+        count: note.count,
+    };
+    SessionEntry {
+        path: side.path.display().to_string(),
+        files: side.files,
+        formats: side.formats.clone(),
+        calls: side.calls,
+        whole: side.whole,
+        ends: side.ends,
+        stopped: side.stopped.clone(),
+        notes: side.notes().into_iter().map(note).collect(),
     }
 }

@@ -1,15 +1,46 @@
 //! Imports one HAR file: the clock and the progress bar that the library does without.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use capture::import::{ImportError, ImportOptions, ImportReport, import_har};
+use capture::import::{ImportError, ImportOptions, ImportReport, import_har, recording_name};
+use capture::side::archive;
 
 use crate::report::number;
 use crate::ui::Ui;
 
+/// Where to look for what the client wrote beside the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// Beside the file, under its name.
+    Beside,
+    /// Nowhere.
+    Nowhere,
+    /// There.
+    At(PathBuf),
+}
+
+impl Session {
+    fn of(&self, file: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Beside => {
+                let folder = file.parent().unwrap_or(Path::new(""));
+                archive::beside(folder, &recording_name(file)?)
+            }
+            Self::Nowhere => None,
+            Self::At(path) => Some(path.clone()),
+        }
+    }
+}
+
 /// Makes a recording of `file` below `into`.
-pub(crate) fn import(file: &Path, into: &Path, ui: &Ui) -> Result<ImportReport, ImportError> {
+pub(crate) fn import(
+    file: &Path,
+    into: &Path,
+    session: &Session,
+    ui: &Ui,
+) -> Result<ImportReport, ImportError> {
+    let session = session.of(file);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let progress = ui.progress(&format!("importing {}", file.display()), 0);
     let mut told = |entries, bytes| {
@@ -17,6 +48,7 @@ pub(crate) fn import(file: &Path, into: &Path, ui: &Ui) -> Result<ImportReport, 
             .message(|| format!("{}, {}", number::counted(entries, "entry"), number::bytes(bytes)));
     };
     let mut options = ImportOptions {
+        session: session.as_deref(),
         recorder: concat!("counterfold ", env!("CARGO_PKG_VERSION")),
         now_unix_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),
         identity: None,

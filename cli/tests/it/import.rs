@@ -127,6 +127,7 @@ fn an_import_as_json_has_a_schema_and_numbers_entries_from_one() {
               "first_entry": 1
             }
           ],
+          "session": null,
           "error": null,
           "error_kind": null
         }
