@@ -7,6 +7,7 @@
 
 mod facts;
 mod layout;
+mod support;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -16,7 +17,7 @@ use ledger::diff;
 use ledger::history::{BodyLists, Change, History, ListWalker, Request};
 use ledger::id::{PartNo, RequestId, SessionId};
 
-use crate::policy::{ClearResults, Metric, Policy, Step, Window};
+use crate::policy::{Budget, ClearResults, Metric, Op, Policy, Step, Trigger, Window};
 use crate::projection::{Account, Assumption, Dropped, Fidelity, Projection, Refusal};
 use crate::stage::{clear, window};
 use facts::Facts;
@@ -85,6 +86,9 @@ struct Decision {
 pub struct Projector<'h> {
     history: &'h History,
     policy: &'h Policy,
+    /// The steps that are carried out: all, or none where one of them cannot be.
+    steps: &'h [Step],
+    unsupported: Option<Refusal>,
     facts: Facts<'h>,
     lists: ListWalker<'h>,
     sessions: BTreeMap<SessionId, State>,
@@ -116,10 +120,14 @@ pub fn project(
 impl<'h> Projector<'h> {
     /// Starts before the first request.
     pub fn new(history: &'h History, source: &'h dyn Source, policy: &'h Policy) -> Self {
+        let unsupported = support::unsupported(policy);
+        let steps = if unsupported.is_some() { &[] } else { policy.steps.as_slice() };
         Self {
             history,
             policy,
-            facts: Facts::new(history, source, policy),
+            steps,
+            unsupported: unsupported.map(|(step, why)| Refusal::Unsupported { step, why }),
+            facts: Facts::new(history, source, steps),
             lists: ListWalker::new(history),
             sessions: BTreeMap::new(),
         }
@@ -148,7 +156,7 @@ impl<'h> Projector<'h> {
         let lists = self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
         let view = layout::view(
             self.history,
-            self.policy,
+            self.steps,
             &mut self.facts,
             info,
             (&lists.head, items.unwrap_or_default(), &lists.tail),
@@ -195,18 +203,23 @@ impl<'h> Projector<'h> {
         run.frame(lists);
         run.items()?;
         if info.captured.unsplit.is_none() {
-            for (index, step) in self.policy.steps.iter().enumerate() {
-                match step {
-                    Step::CapText(_) => {}
-                    Step::ClearResults(clear) => run.clear_results(clear, index)?,
-                    Step::Window(window) => run.drop_messages(window)?,
+            for (index, step) in self.steps.iter().enumerate() {
+                match &step.op {
+                    Op::ClearResults(clear) => {
+                        run.clear_results(clear, step.trigger.as_ref(), index)?;
+                    }
+                    Op::Window(window) => run.drop_messages(window)?,
+                    _ => {}
                 }
             }
         }
         let Run { mut account, decision, differing, .. } = run;
         account.changed = differing > 0 || account.dropped_messages > 0;
         account.tokens = self.policy.estimator.tokens(account.body_bytes);
-        let fidelity = fidelity(self.policy, info, state, &decision);
+        let fidelity = match self.unsupported {
+            Some(refusal) => Fidelity::Refused(refusal),
+            None => fidelity(self.policy, info, state, &decision),
+        };
         Ok((fidelity, account, decision))
     }
 }
@@ -310,13 +323,23 @@ impl Run<'_, '_> {
         self.decision.dropped.iter().any(|range| range.contains(&position))
     }
 
-    fn clear_results(&mut self, step: &ClearResults, index: usize) -> Result<(), ProjectError> {
-        let metric = match step.trigger.metric() {
-            None => 0,
-            Some(Metric::EstTokens) => self.policy.estimator.tokens(self.account.body_bytes),
-            Some(Metric::ToolResults) => self.results()?,
+    fn clear_results(
+        &mut self,
+        step: &ClearResults,
+        trigger: Option<&Trigger>,
+        index: usize,
+    ) -> Result<(), ProjectError> {
+        let fires = match trigger {
+            None => true,
+            Some(trigger) => {
+                let found = match trigger.metric {
+                    Metric::EstTokens => self.policy.estimator.tokens(self.account.body_bytes),
+                    _ => self.results()?,
+                };
+                trigger.fires(found, &Budget::default()) == Some(true)
+            }
         };
-        let keep = clear::keep_newest(step, metric);
+        let keep = clear::keep_newest(step, fires);
         let sticky = self.state.sticky.get(&index);
         if keep.is_none() && sticky.is_none_or(BTreeSet::is_empty) {
             return Ok(());

@@ -42,6 +42,7 @@ impl Fidelity {
             Self::Refused(Refusal::Unsplit { step }) => {
                 Some((*step, "the body could not be split into messages"))
             }
+            Self::Refused(Refusal::Unsupported { step, why }) => Some((*step, why)),
         }
     }
 }
@@ -85,6 +86,13 @@ pub enum Refusal {
     Unsplit {
         /// The first step.
         step: usize,
+    },
+    /// A step of the policy cannot be carried out.
+    Unsupported {
+        /// The first such step.
+        step: usize,
+        /// What stands in the way.
+        why: &'static str,
     },
 }
 

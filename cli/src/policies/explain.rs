@@ -40,11 +40,17 @@ fn excerpt(error: &PolicyError, toml: &str) -> Vec<String> {
 fn hint(reason: &str) -> Option<String> {
     let mut names = reason.split('`').skip(1).step_by(2);
     let found = names.next()?;
-    if reason.starts_with("unknown field") || reason.starts_with("unknown variant") {
+    if reason.contains("unknown field")
+        || reason.contains("unknown word")
+        || reason.contains("unknown policy")
+    {
         return match closest(found, names) {
             Some(known) => Some(format!("did you mean `{known}`?")),
             None => Some("`counterfold policy show cap-4k` prints a complete policy".to_owned()),
         };
+    }
+    if reason.starts_with("undocumented constants") {
+        return Some(format!("set them, as in `--set {found}=VALUE`"));
     }
     reason.starts_with("missing field").then(|| {
         format!(

@@ -16,16 +16,16 @@ fn the_built_in_policies_and_their_ids_do_not_change() {
     // Not filtered: a changed id is a changed policy.
     assert_snapshot!(folded(&folder.run(&["policy", "list"]).text()), @r#"
     id                policy id     what it does
-    recorded          9e5fd6c32ffb  shows every request as it was recorded
-    cap-2k            aa2a287ab1cf  caps tool outputs at 2,000 bytes, keeps both ends
-    cap-4k            f851b1f8b2e4  caps tool outputs at 4,000 bytes, keeps both ends
-    cap-8k            8045d0bc593a  caps tool outputs at 8,000 bytes, keeps both ends
-    cap-16k           7cdeaecf9bf3  caps tool outputs at 16,000 bytes, keeps both ends
-    head-200-lines    b25823d4f21c  caps tool outputs at 200 lines, keeps the beginning
-    clear-keep-3      4ae2914f8b5c  clears tool outputs but the newest 3, at every request
-    clear-60k-keep-3  58dfd2f6e4e0  clears tool outputs but the newest 3, when est_tokens > 60\
+    recorded          fcd36a178f30  shows every request as it was recorded
+    cap-2k            3fd663e7a28f  caps tool outputs at 2,000 bytes, keeps both ends
+    cap-4k            4fd73f815352  caps tool outputs at 4,000 bytes, keeps both ends
+    cap-8k            0110d749576b  caps tool outputs at 8,000 bytes, keeps both ends
+    cap-16k           effcf4498111  caps tool outputs at 16,000 bytes, keeps both ends
+    head-200-lines    19fbc3481ac6  caps tool outputs at 200 lines, keeps the beginning
+    clear-keep-3      3ee02adbc5e2  clears tool outputs but the newest 3, at every request
+    clear-60k-keep-3  1b661d5d5c5d  clears tool outputs but the newest 3, when est_tokens > 60\
     ,000, for good
-    window-20         6f071b752901  keeps the first 2 and the newest 20 messages, and whole to\
+    window-20         c8e7616c1830  keeps the first 2 and the newest 20 messages, and whole to\
     ol exchanges
     "#);
 }
@@ -44,7 +44,7 @@ fn the_list_as_json_is_what_the_reference_says() {
           "documented": "",
           "harness": "none",
           "id": "recorded",
-          "policy_id": "9e5fd6c32ffb6946ab2ce56b3c6e858a73d88af451fa44d70d093d8ca48ce0b4",
+          "policy_id": "fcd36a178f30bbc9f1594bcf8f6ec17a81d0ea7347abc4e552da719807f825d2",
           "unknown": [],
           "version": "1"
         },
@@ -52,7 +52,7 @@ fn the_list_as_json_is_what_the_reference_says() {
           "documented": "",
           "harness": "none",
           "id": "cap-2k",
-          "policy_id": "aa2a287ab1cfa50c27805b39297a81a3f845c32c7c9e29fd3b7aac954b0ca965",
+          "policy_id": "3fd663e7a28ff2c86be095a9996f07ed04c514fc89874d039d05fdbe30ebaa38",
           "unknown": [],
           "version": "1"
         }
@@ -82,9 +82,11 @@ fn a_misspelt_field_is_shown_in_its_line() {
     assert_snapshot!(check(text), @r#"
     exit code 1
     --- err ---
-    error: p.toml:6:3: unknown field `limits`, expected one of `op`, `at`, `applies`, `unit`, \
-    `limit`, `shape`, `head_per_mille`, `marker`, `marker_in_limit`, `keep`, `trigger`, `repla\
-    cement`, `sticky`, `protect_head`, `boundary`
+    error: p.toml:6:3: unknown field `limits` in op "cap_text", expected one of `op`, `at`, `e\
+    nabled`, `applies`, `trigger`, `unit`, `limit`, `threshold_cmp`, `threshold`, `limit_scale\
+    _per_mille`, `estimator`, `shape`, `head_per_mille`, `round`, `head`, `tail`, `atoms`, `bo\
+    undary`, `marker`, `marker_count`, `marker_in_limit`, `header`, `line_rule`, `only_if_smal\
+    ler`, `spill`, `preview`, `template`, `per_stream`, `run_length`
         |
       6 |   limits = 9
         |   ^
@@ -98,8 +100,9 @@ fn a_misspelt_value_is_shown_in_its_line() {
     assert_snapshot!(check(text), @r#"
     exit code 1
     --- err ---
-    error: p.toml:4:6: unknown variant `cap_txt`, expected one of `cap_text`, `clear_results`,\
-     `window`
+    error: p.toml:4:6: unknown word `cap_txt`, expected one of `cap_text`, `cap_lines`, `cap_p\
+    arts`, `cap_args`, `clear_results`, `dedupe_reads`, `drop_reasoning`, `window`, `summary`,\
+     `repair`, `media`, `inject`, `tools`, `total_cap`, `on_overflow`
         |
       4 | op = "cap_txt"
         |      ^
@@ -113,12 +116,12 @@ fn a_missing_field_points_to_its_step() {
     assert_snapshot!(check(text), @r#"
     exit code 1
     --- err ---
-    error: p.toml:3:1: missing field `boundary`
+    error: p.toml:3:1: missing field `protect_head`
         |
       3 | [[step]]
         | ^
-    hint: every parameter is explicit: add `boundary = ...`; `counterfold policy show cap-4k` \
-    prints a complete policy
+    hint: every parameter is explicit: add `protect_head = ...`; `counterfold policy show cap-\
+    4k` prints a complete policy
     "#);
 }
 
@@ -140,10 +143,13 @@ fn a_field_of_another_step_is_refused() {
     assert_snapshot!(check(text), @r#"
     exit code 1
     --- err ---
-    error: p.toml:5:9: field `limit` does not belong to op "window"
+    error: p.toml:5:1: unknown field `limit` in op "window", expected one of `op`, `at`, `enab\
+    led`, `trigger`, `protect_head`, `protect_system`, `keep`, `drop_per_mille`, `unwind_until\
+    _free`, `parity`, `boundary`, `gap_marker`, `tag`
         |
       5 | limit = 3
-        |         ^
+        | ^
+    hint: `counterfold policy show cap-4k` prints a complete policy
     "#);
 }
 

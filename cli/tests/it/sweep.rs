@@ -84,7 +84,13 @@ fn a_sweep_as_json_names_parameters_and_what_fidelity_rests_on() {
     let total = &json["totals"][0];
     assert_eq!((&total["recording"], &total["frontier"]), (&Value::Null, &Value::Null));
     assert_eq!(total["tokens_total"], json["rows"][0]["tokens_total"]);
-    let applies = json!({"tools": [], "exclude_tools": []});
+    let applies = json!({
+        "tools": [],
+        "exclude_tools": [],
+        "tool_prefix": [],
+        "kinds": [],
+        "single_part": false,
+    });
     assert_eq!(json["policies"][0]["id"], "cap-2k");
     assert_eq!(json["policies"][0]["params"]["steps"][0]["applies"], applies);
     assert_eq!(json["policies"][0]["params"]["steps"][0]["limit"], 2000);

@@ -15,8 +15,8 @@ use ledger::history::{History, Part};
 use ledger::id::{PartNo, ToolCallId};
 use ledger::wire::SlotKind;
 
-use super::ProjectError;
-use crate::policy::{CapText, Policy, Step};
+use super::{ProjectError, support};
+use crate::policy::{Amount, CapText, Op, Step};
 use crate::stage::cap;
 
 /// A piece of a slot's text after the caps.
@@ -166,7 +166,7 @@ impl<'t> Shown<'t> {
 pub(super) struct Facts<'h> {
     history: &'h History,
     source: &'h dyn Source,
-    policy: &'h Policy,
+    steps: &'h [Step],
     parts: Vec<Option<PartFacts>>,
 }
 
@@ -177,10 +177,10 @@ impl core::fmt::Debug for Facts<'_> {
 }
 
 impl<'h> Facts<'h> {
-    pub(super) fn new(history: &'h History, source: &'h dyn Source, policy: &'h Policy) -> Self {
+    pub(super) fn new(history: &'h History, source: &'h dyn Source, steps: &'h [Step]) -> Self {
         let mut parts = Vec::new();
         parts.resize_with(history.parts().len(), || None);
-        Self { history, source, policy, parts }
+        Self { history, source, steps, parts }
     }
 
     /// Length of a part that no step touches.
@@ -291,13 +291,13 @@ impl<'h> Facts<'h> {
     fn clearers(&self, call: Option<ToolCallId>, hole: &Hole) -> Vec<Cleared> {
         let tool = self.tool(call);
         let mut out = Vec::new();
-        for (step, op) in self.policy.steps.iter().enumerate() {
-            let Step::ClearResults(clear) = op else { continue };
-            if !clear.applies.to(tool) {
+        for (step, found) in self.steps.iter().enumerate() {
+            let Op::ClearResults(clear) = &found.op else { continue };
+            if !found.applies.to(tool) {
                 continue;
             }
-            let bytes = hole.escape.escaped_bytes(&clear.replacement);
-            let differs = !is(self.history.text(hole), &clear.replacement);
+            let bytes = hole.escape.escaped_bytes(clear.text());
+            let differs = !is(self.history.text(hole), clear.text());
             out.push(Cleared { step, bytes, differs });
         }
         out
@@ -317,7 +317,10 @@ impl<'h> Facts<'h> {
         let output = matches!(hole.value, HoleValue::Output { .. });
         let call = call.filter(|_| output).and_then(|call| self.history.call(call));
         let whole = call.map(|call| call.dropped) == Some(Dropped::Bytes(0));
-        let mut caps = self.caps().filter(|(_, cap)| cap.applies.to(tool)).peekable();
+        let mut caps = support::caps(self.steps)
+            .filter(|(_, step, _)| step.applies.to(tool))
+            .map(|(index, _, cap)| (index, cap))
+            .peekable();
         if let Some((step, _)) = caps.peek().filter(|_| !whole) {
             let first = sent_is_whole.get_or_insert(*step);
             *first = (*first).min(*step);
@@ -341,25 +344,19 @@ impl<'h> Facts<'h> {
         }))
     }
 
-    fn caps(&self) -> impl Iterator<Item = (usize, &'h CapText)> + use<'h> {
-        self.policy.steps.iter().enumerate().filter_map(|(step, op)| match op {
-            Step::CapText(cap) => Some((step, cap)),
-            _ => None,
-        })
-    }
-
     /// True when recorded sizes alone show that the text is within the limit.
     fn fits(&self, cap: &CapText, hole: &Hole) -> bool {
         let bytes = self.history.text(hole).len();
         // No unit is smaller than a byte.
-        if bytes <= cap.limit {
+        let limit = cap.limit.and_then(Amount::fixed).unwrap_or_default();
+        if bytes <= limit {
             return true;
         }
         let returned = self.history.returned(hole);
         let measure = returned.map(|returned: &Returned| returned.measure);
         measure
             .and_then(|measure| cap::recorded_size(cap.unit, bytes, &measure))
-            .is_some_and(|size| size <= cap.limit)
+            .is_some_and(|size| size <= limit)
     }
 
     /// The name of the tool that a call is for, where it is on record inside the event.

@@ -11,19 +11,19 @@ use ledger::wire::SlotKind;
 
 use super::facts::{Facts, Piece};
 use super::{Decision, ProjectError};
-use crate::policy::{Policy, Step};
+use crate::policy::{Op, Step};
 use crate::view::{Segment, View};
 
 /// The view of a request: parts before the messages, messages, parts after.
 pub(super) fn view(
     history: &History,
-    policy: &Policy,
+    steps: &[Step],
     facts: &mut Facts<'_>,
     request: &Request,
     (head, items, tail): (&[PartNo], &[PartNo], &[PartNo]),
     decision: &Decision,
 ) -> Result<View, ProjectError> {
-    let mut layout = Layout { history, policy, segments: Vec::new() };
+    let mut layout = Layout { history, steps, segments: Vec::new() };
     for part in head {
         layout.part(facts, *part, &[], 0, |_group| None)?;
     }
@@ -52,7 +52,7 @@ pub(super) fn view(
 
 struct Layout<'r> {
     history: &'r History,
-    policy: &'r Policy,
+    steps: &'r [Step],
     segments: Vec<Segment>,
 }
 
@@ -95,10 +95,12 @@ impl Layout<'_> {
     }
 
     fn replacement(&mut self, part: PartNo, slot: usize, step: usize, first: bool) {
-        let Some(Step::ClearResults(clear)) = self.policy.steps.get(step) else { return };
+        let Some(Op::ClearResults(clear)) = self.steps.get(step).map(|step| &step.op) else {
+            return;
+        };
         let Some(hole) = self.history.part(part).holes.get(slot) else { return };
         if first {
-            let text: String = clear.replacement.clone();
+            let text: String = clear.text().into();
             self.segments.push(Segment::Inserted { step, text, escape: hole.escape });
         }
     }

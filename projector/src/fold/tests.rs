@@ -12,7 +12,7 @@ use ledger::id::PartNo;
 
 use super::State;
 use super::facts::{Piece, Shown};
-use crate::policy::{Applies, CapText, Shape, Unit};
+use crate::policy::{CapText, Shape, Unit};
 use crate::stage::cap;
 
 fn part(number: u32) -> (PartNo, Cause) {
@@ -97,12 +97,11 @@ fn flatten(text: &str, pieces: &[Piece]) -> Traced {
 fn caps() -> Vec<CapText> {
     let mut caps = Vec::new();
     for unit in [Unit::Bytes, Unit::Chars, Unit::Utf16, Unit::Lines] {
-        for shape in [Shape::Head, Shape::Tail, Shape::Middle { head_per_mille: 500 }] {
+        for shape in [Shape::Head, Shape::Tail, Shape::middle(500)] {
             for (marker, marker_in_limit) in [("", false), ("<{n}>", false), ("\n{n}\n", true)] {
                 for limit in [0, 1, 2, 3, 5, 8, 13] {
-                    let applies = Applies::default();
-                    let marker = marker.into();
-                    caps.push(CapText { applies, unit, limit, shape, marker, marker_in_limit });
+                    let plain = CapText::plain(unit, limit, shape, marker);
+                    caps.push(CapText { marker_in_limit, ..plain });
                 }
             }
         }

@@ -1,16 +1,18 @@
 //! The canonical bytes of a policy, and the id that is their hash.
 //!
-//! One line per parameter, every parameter explicit, in a fixed order; texts are quoted with
-//! lengths so that no text can look like a line of its own. The name is not part of it.
+//! Every parameter is there, whether or not the policy's text says it; the name is not.
 
 use alloc::string::String;
-use core::fmt::{self, Write as _};
+use alloc::vec::Vec;
+use core::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    Applies, Boundary, CapText, ClearResults, Metric, Policy, Shape, Step, Trigger, Unit, Window,
-};
+use super::node::{Entry, Node, Param as _, Value, to_canonical};
+use super::{Policy, Step};
+
+/// The first line of the canonical bytes.
+pub(super) const CANONICAL_VERSION: &str = "counterfold.policy/2";
 
 /// SHA-256 of a policy's canonical bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,17 +38,26 @@ impl fmt::Debug for PolicyId {
 }
 
 impl Policy {
+    /// Every parameter of the policy, by name.
+    pub fn parameters(&self) -> Vec<Entry> {
+        let mut out = Vec::new();
+        self.estimator.write_field("estimator", &mut out);
+        self.calibrate.write_field("calibrate", &mut out);
+        self.safety_per_mille.write_field("safety_per_mille", &mut out);
+        self.view.write_field("view", &mut out);
+        self.window.write_field("window", &mut out);
+        self.effective_per_mille.write_field("effective_per_mille", &mut out);
+        self.unknown.write_field("unknown", &mut out);
+        let steps = self.steps.iter().map(|step| Node::new(Step::write(step))).collect();
+        out.push(Entry::new("step", Value::List(steps)));
+        out
+    }
+
     /// The bytes that name what the policy does.
     pub fn canonical(&self) -> String {
-        let mut out = String::from("counterfold.policy/1\n");
-        line(&mut out, "estimator", self.estimator.id());
-        for step in &self.steps {
-            match step {
-                Step::CapText(cap) => cap_text(&mut out, cap),
-                Step::ClearResults(clear) => clear_results(&mut out, clear),
-                Step::Window(window) => window_step(&mut out, window),
-            }
-        }
+        let mut out = String::from(CANONICAL_VERSION);
+        out.push('\n');
+        to_canonical(&self.parameters(), &mut out);
         out
     }
 
@@ -54,82 +65,4 @@ impl Policy {
     pub fn id(&self) -> PolicyId {
         PolicyId(Sha256::digest(self.canonical().as_bytes()).into())
     }
-}
-
-fn line(out: &mut String, key: &str, value: impl fmt::Display) {
-    writeln!(out, "{key}={value}").expect("writing to a string cannot fail");
-}
-
-fn text(out: &mut String, key: &str, value: &str) {
-    writeln!(out, "{key}={}:{value}", value.len()).expect("writing to a string cannot fail");
-}
-
-fn applies(out: &mut String, applies: &Applies) {
-    for tool in &applies.tools {
-        text(out, "tool", tool);
-    }
-    for tool in &applies.exclude_tools {
-        text(out, "exclude_tool", tool);
-    }
-}
-
-fn cap_text(out: &mut String, cap: &CapText) {
-    line(out, "op", "cap_text");
-    applies(out, &cap.applies);
-    line(
-        out,
-        "unit",
-        match cap.unit {
-            Unit::Bytes => "b",
-            Unit::Chars => "cp",
-            Unit::Utf16 => "u16",
-            Unit::Lines => "line",
-        },
-    );
-    line(out, "limit", cap.limit);
-    match cap.shape {
-        Shape::Head => line(out, "shape", "head"),
-        Shape::Tail => line(out, "shape", "tail"),
-        Shape::Middle { head_per_mille } => {
-            line(out, "shape", "middle");
-            line(out, "head_per_mille", head_per_mille);
-        }
-    }
-    text(out, "marker", &cap.marker);
-    line(out, "marker_in_limit", cap.marker_in_limit);
-}
-
-fn clear_results(out: &mut String, clear: &ClearResults) {
-    line(out, "op", "clear_results");
-    applies(out, &clear.applies);
-    line(out, "keep", clear.keep);
-    let metric = |metric| match metric {
-        Metric::EstTokens => "est_tokens",
-        Metric::ToolResults => "tool_results",
-    };
-    match clear.trigger {
-        Trigger::Always => line(out, "trigger", "always"),
-        Trigger::Above { metric: m, value } => {
-            line(out, "trigger", format_args!("{}>{value}", metric(m)));
-        }
-        Trigger::AtLeast { metric: m, value } => {
-            line(out, "trigger", format_args!("{}>={value}", metric(m)));
-        }
-    }
-    text(out, "replacement", &clear.replacement);
-    line(out, "sticky", clear.sticky);
-}
-
-fn window_step(out: &mut String, window: &Window) {
-    line(out, "op", "window");
-    line(out, "protect_head", window.protect_head);
-    line(out, "keep", window.keep);
-    line(
-        out,
-        "boundary",
-        match window.boundary {
-            Boundary::Any => "any",
-            Boundary::SafeGroup => "safe_group",
-        },
-    );
 }

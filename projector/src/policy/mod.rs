@@ -3,15 +3,36 @@
 //! A policy acts on top of the recorded view: where the whole output of a tool is on record it is
 //! capped from there, else the text as sent is taken for it and the projection says `assumed`.
 
+mod about;
+mod amount;
+mod applies;
 mod canonical;
-mod parse;
+mod keep;
+pub(crate) mod node;
+pub mod op;
 pub mod presets;
+mod read;
+pub mod schema;
+mod step;
+mod text;
+mod trigger;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use about::{About, Evidence};
+pub use amount::{Amount, Budget, Rule, share};
+pub use applies::{Applies, TextKind};
+use canonical::CANONICAL_VERSION;
 pub use canonical::PolicyId;
-pub use parse::PolicyError;
+pub use keep::{GainMode, Keep, KeepMessages, KeepResults, KeepUnit, MinGain, StopAt, WindowKeep};
+pub(crate) use node::words;
+pub use node::{Entry, Node, Value};
+pub use op::{At, Boundary, CapText, ClearResults, Op, OpWord, Window};
+pub use read::Setting;
+pub use step::Step;
+pub use text::{Atoms, Count, Edge, LineRule, Preview, Round, Shape, Spill, Split, Unit};
+pub use trigger::{Basis, Cmp, Metric, Trigger};
 
 use crate::measure::Estimator;
 
@@ -20,6 +41,39 @@ pub const STEPS_MAX: usize = 64;
 /// Longest text in a policy, in bytes.
 pub const TEXT_BYTES_MAX: usize = 16 << 10;
 
+/// Why a text is no policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {reason}")]
+pub struct PolicyError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+words! {
+    /// Which of two views of a request a policy describes.
+    pub enum ViewKind {
+        /// The bytes that the client sends.
+        Wire = "wire",
+        /// What the model attends to, after edits by the provider.
+        Effective = "effective",
+    }
+}
+
+words! {
+    /// What estimates are calibrated on.
+    pub enum Calibrate {
+        /// Nothing.
+        None = "none",
+        /// Usage on record: an estimate is multiplied with what the provider has reported for the
+        /// recorded request, over the estimate of that request.
+        RecordedUsage = "recorded_usage",
+    }
+}
+
 /// A context policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -27,173 +81,45 @@ pub struct Policy {
     pub name: String,
     /// How tokens are estimated.
     pub estimator: Estimator,
+    /// What estimates are calibrated on.
+    pub calibrate: Calibrate,
+    /// Estimates are multiplied with this, in thousandths, rounded up.
+    pub safety_per_mille: u32,
+    /// Which view it describes.
+    pub view: ViewKind,
+    /// The context window in tokens, where the policy says one; else that of the recorded model.
+    pub window: Option<u64>,
+    /// The share of the window that is used, in thousandths.
+    pub effective_per_mille: u16,
+    /// Constants that nobody has documented, as `op.field`: the user has set them, so that what
+    /// rests on them is assumed.
+    pub unknown: Vec<String>,
+    /// Where it comes from; not part of the id.
+    pub about: Option<About>,
     /// The steps, applied in this order.
     pub steps: Vec<Step>,
 }
 
-/// One step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Cuts single tool outputs, once, when they are recorded.
-    CapText(CapText),
-    /// Replaces old tool outputs at each request.
-    ClearResults(ClearResults),
-    /// Drops old messages at each request.
-    Window(Window),
-}
-
-/// Which tools a step is for.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Applies {
-    /// Only these, if there are any. A result of an unknown tool is then left alone.
-    pub tools: Vec<String>,
-    /// None of these.
-    pub exclude_tools: Vec<String>,
-}
-
-impl Applies {
-    /// True when the step is for results of `tool` (`None`: the tool is not known).
-    pub fn to(&self, tool: Option<&[u8]>) -> bool {
-        let named = |list: &[String]| {
-            tool.is_some_and(|tool| list.iter().any(|name| name.as_bytes() == tool))
-        };
-        (self.tools.is_empty() || named(&self.tools)) && !named(&self.exclude_tools)
-    }
-}
-
-/// What a cap counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// UTF-8 bytes. A cut never splits a character: both sides shrink to a boundary.
-    Bytes,
-    /// Unicode code points.
-    Chars,
-    /// UTF-16 code units, as JavaScript counts. A cut never splits a surrogate pair.
-    Utf16,
-    /// Lines, ended by line feeds; the last line needs none.
-    Lines,
-}
-
-/// What a cap keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// The beginning.
-    Head,
-    /// The end.
-    Tail,
-    /// Both ends, cut in the middle. The head gets this share of the limit, rounded down.
-    Middle {
-        /// Share of the head, in thousandths.
-        head_per_mille: u16,
-    },
-}
-
-/// Cuts a text that is longer than a limit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CapText {
-    /// For which tools.
-    pub applies: Applies,
-    /// What is counted.
-    pub unit: Unit,
-    /// Texts up to this many units stay whole.
-    pub limit: u64,
-    /// What is kept.
-    pub shape: Shape,
-    /// Stands where text was cut. `{n}` is the number of hidden units, `{total}` the number of
-    /// all units, `{limit}` the limit.
-    pub marker: String,
-    /// The marker counts against the limit.
-    pub marker_in_limit: bool,
-}
-
-/// What a trigger looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// Estimated tokens of the request after the steps before.
-    EstTokens,
-    /// Tool results in the request after the steps before, whatever their tool.
-    ToolResults,
-}
-
-/// When a step acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
-    /// At every request.
-    Always,
-    /// When the metric is above the value.
-    Above {
-        /// What is looked at.
-        metric: Metric,
-        /// The value.
-        value: u64,
-    },
-    /// When the metric is at or above the value.
-    AtLeast {
-        /// What is looked at.
-        metric: Metric,
-        /// The value.
-        value: u64,
-    },
-}
-
-impl Trigger {
-    /// The metric, if there is one.
-    pub fn metric(self) -> Option<Metric> {
-        match self {
-            Self::Always => None,
-            Self::Above { metric, .. } | Self::AtLeast { metric, .. } => Some(metric),
-        }
-    }
-
-    /// True when a metric with this value sets it off.
-    pub fn fires(self, found: u64) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Above { value, .. } => found > value,
-            Self::AtLeast { value, .. } => found >= value,
-        }
-    }
-}
-
-/// Replaces the texts of old tool results.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClearResults {
-    /// For which tools. Results of other tools count, but never change.
-    pub applies: Applies,
-    /// So many of the newest results stay, whatever their tool.
-    pub keep: u32,
-    /// When it acts.
-    pub trigger: Trigger,
-    /// Stands in the place of the text.
-    pub replacement: String,
-    /// What was cleared once stays cleared.
-    pub sticky: bool,
-}
-
-/// Where a window may begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Boundary {
-    /// At any message.
-    Any,
-    /// Where no call and its result part: window and head grow until that holds.
-    SafeGroup,
-}
-
-/// Keeps the first and the newest messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// So many of the first messages stay.
-    pub protect_head: u32,
-    /// So many of the newest messages stay.
-    pub keep: u32,
-    /// Where it may begin.
-    pub boundary: Boundary,
-}
-
 impl Policy {
+    /// A policy with these steps and nothing else.
+    pub fn new(name: &str, steps: Vec<Step>) -> Self {
+        Self {
+            name: name.into(),
+            estimator: Estimator::B4Ceil,
+            calibrate: Calibrate::None,
+            safety_per_mille: 1000,
+            view: ViewKind::Wire,
+            window: None,
+            effective_per_mille: 1000,
+            unknown: Vec::new(),
+            about: None,
+            steps,
+        }
+    }
+
     /// The policy that was in force: no step, so that every request comes out as recorded.
     pub fn recorded() -> Self {
-        Self { name: "recorded".into(), estimator: Estimator::B4Ceil, steps: Vec::new() }
+        Self::new("recorded", Vec::new())
     }
 
     /// True when the policy leaves every request as it was recorded.

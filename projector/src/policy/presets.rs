@@ -1,4 +1,6 @@
-//! The policies that are built in: one to start from for each primitive.
+//! The policies that are built in.
+
+use alloc::vec::Vec;
 
 use super::{Policy, PolicyError};
 
@@ -12,9 +14,9 @@ pub struct Preset {
 }
 
 macro_rules! presets {
-    ($($id:literal),* $(,)?) => {
-        /// All of them but `recorded`, which has no step.
-        pub const PRESETS: &[Preset] = &[$(Preset {
+    ($(#[doc = $doc:literal])* $name:ident: $($id:literal),* $(,)?) => {
+        $(#[doc = $doc])*
+        pub const $name: &[Preset] = &[$(Preset {
             id: $id,
             toml: include_str!(concat!("../../policies/", $id, ".toml")),
         }),*];
@@ -22,6 +24,9 @@ macro_rules! presets {
 }
 
 presets![
+    /// One to start from for each common primitive; all of them but `recorded`, which has no
+    /// step.
+    PRESETS:
     "cap-2k",
     "cap-4k",
     "cap-8k",
@@ -32,21 +37,38 @@ presets![
     "window-20",
 ];
 
+presets![
+    /// What known harnesses do; ids carry the harness's version.
+    HARNESSES:
+];
+
 impl Preset {
     /// Reads it.
     ///
     /// # Errors
-    /// Never for a preset of a released version; a test reads them all.
+    /// It has constants that nobody has documented, which have to be set. A test reads all
+    /// others.
     pub fn policy(&self) -> Result<Policy, PolicyError> {
         Policy::from_toml(self.toml)
     }
 }
 
-/// The policies to compare when nobody names any: `recorded` first, then every preset.
+/// Every built-in policy but `recorded`.
+pub fn every() -> impl Iterator<Item = &'static Preset> {
+    PRESETS.iter().chain(HARNESSES)
+}
+
+/// The built-in policy of this id.
+pub fn find(id: &str) -> Option<&'static Preset> {
+    every().find(|preset| preset.id == id)
+}
+
+/// The policies to compare when nobody names any: `recorded` first, then one for each common
+/// primitive.
 ///
 /// # Errors
 /// As for [`Preset::policy`].
-pub fn all() -> Result<alloc::vec::Vec<Policy>, PolicyError> {
+pub fn all() -> Result<Vec<Policy>, PolicyError> {
     let presets = PRESETS.iter().map(Preset::policy);
     core::iter::once(Ok(Policy::recorded())).chain(presets).collect()
 }

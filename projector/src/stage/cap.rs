@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use ledger::event::TextMeasure;
 
-use crate::policy::{CapText, Shape, Unit};
+use crate::policy::{Amount, CapText, Shape, Split, Unit, share};
 
 /// What is left of a text: a head, a marker, a tail. Ranges are in bytes, on character
 /// boundaries, in order and without overlap.
@@ -35,14 +35,14 @@ pub fn recorded_size(unit: Unit, bytes: u64, measure: &TextMeasure) -> Option<u6
         Unit::Bytes => Some(bytes),
         Unit::Chars => Some(measure.chars),
         Unit::Utf16 => Some(measure.utf16),
-        Unit::Lines => None,
+        Unit::Lines | Unit::Columns | Unit::Tokens => None,
     }
 }
 
 /// Size of `text` in `unit`.
 pub fn size(unit: Unit, text: &str) -> u64 {
     match unit {
-        Unit::Bytes => text.len() as u64,
+        Unit::Bytes | Unit::Columns | Unit::Tokens => text.len() as u64,
         Unit::Chars => TextMeasure::of(text).chars,
         Unit::Utf16 => TextMeasure::of(text).utf16,
         Unit::Lines => lines(text),
@@ -61,32 +61,30 @@ fn lines(text: &str) -> u64 {
 /// exceeds the limit is itself cut to it. A cut inside a character shrinks what is kept.
 pub fn cut(cap: &CapText, text: &str) -> Option<Cut> {
     let total = size(cap.unit, text);
-    if total <= cap.limit {
+    let limit = limit(cap);
+    if total <= limit {
         return None;
     }
     if !cap.marker_in_limit {
-        return Some(cut_to(cap, text, total, cap.limit));
+        return Some(cut_to(cap, text, total, limit));
     }
     // The marker names the hidden count, whose digits change its own size; the count that the
     // final cut hides is what it says, so it is laid out for the largest count it can name.
     let widest = size(cap.unit, &marker(cap, total, total));
-    if widest >= cap.limit {
+    if widest >= limit {
         let whole = marker(cap, total, total);
-        let end = prefix(cap.unit, &whole, cap.limit);
+        let end = prefix(cap.unit, &whole, limit);
         let marker = whole.get(..end).unwrap_or_default().to_owned();
         return Some(Cut { head: 0..0, marker, tail: text.len()..text.len() });
     }
-    Some(cut_to(cap, text, total, cap.limit - widest))
+    Some(cut_to(cap, text, total, limit - widest))
 }
 
 fn cut_to(cap: &CapText, text: &str, total: u64, budget: u64) -> Cut {
     let head_budget = match cap.shape {
         Shape::Head => budget,
-        Shape::Tail => 0,
-        Shape::Middle { head_per_mille } => {
-            let share = u128::from(budget) * u128::from(head_per_mille) / 1000;
-            u64::try_from(share).unwrap_or(budget)
-        }
+        Shape::Middle(Split::Ratio { head_per_mille, .. }) => share(budget, head_per_mille),
+        Shape::Tail | Shape::Middle(Split::Fixed { .. }) | Shape::Replace => 0,
     };
     let head = prefix(cap.unit, text, head_budget);
     let tail = suffix(cap.unit, text, total, budget - head_budget).max(head);
@@ -96,17 +94,21 @@ fn cut_to(cap: &CapText, text: &str, total: u64, budget: u64) -> Cut {
     Cut { head: 0..head, marker, tail: tail..text.len() }
 }
 
+fn limit(cap: &CapText) -> u64 {
+    cap.limit.and_then(Amount::fixed).unwrap_or(u64::MAX)
+}
+
 fn marker(cap: &CapText, hidden: u64, total: u64) -> String {
     cap.marker
         .replace("{n}", &hidden.to_string())
         .replace("{total}", &total.to_string())
-        .replace("{limit}", &cap.limit.to_string())
+        .replace("{limit}", &limit(cap).to_string())
 }
 
 /// Byte offset behind the longest prefix of at most `budget` units.
 fn prefix(unit: Unit, text: &str, budget: u64) -> usize {
     match unit {
-        Unit::Bytes => {
+        Unit::Bytes | Unit::Columns | Unit::Tokens => {
             let at = usize::try_from(budget).unwrap_or(usize::MAX).min(text.len());
             text.floor_char_boundary(at)
         }
@@ -123,7 +125,7 @@ fn prefix(unit: Unit, text: &str, budget: u64) -> usize {
 /// Byte offset of the longest suffix of at most `budget` units.
 fn suffix(unit: Unit, text: &str, total: u64, budget: u64) -> usize {
     match unit {
-        Unit::Bytes => {
+        Unit::Bytes | Unit::Columns | Unit::Tokens => {
             let keep = usize::try_from(budget).unwrap_or(usize::MAX).min(text.len());
             text.ceil_char_boundary(text.len() - keep)
         }

@@ -4,7 +4,7 @@ use crate::policy::ClearResults;
 
 /// How many of the newest results are kept at this request, whatever their tool.
 ///
-/// `metric` is the value that the trigger looks at. `None`: the step does not act.
-pub fn keep_newest(step: &ClearResults, metric: u64) -> Option<usize> {
-    step.trigger.fires(metric).then(|| usize::try_from(step.keep).unwrap_or(usize::MAX))
+/// `None`: the step does not act.
+pub fn keep_newest(step: &ClearResults, fires: bool) -> Option<usize> {
+    fires.then(|| usize::try_from(step.keep.n).unwrap_or(usize::MAX))
 }

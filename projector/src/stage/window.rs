@@ -14,11 +14,12 @@ pub fn dropped<I: IntoIterator<Item = usize>>(
     needs: impl FnMut(usize) -> I,
 ) -> Range<usize> {
     let head = usize::try_from(window.protect_head).unwrap_or(usize::MAX).min(count);
-    let keep = usize::try_from(window.keep).unwrap_or(usize::MAX);
+    let keep = window.keep.as_ref().map_or(u64::MAX, |keep| keep.n);
+    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
     let start = count.saturating_sub(keep).max(head);
     match window.boundary {
-        Boundary::Any => head..start,
         Boundary::SafeGroup => safe(head..start, count, needs),
+        _ => head..start,
     }
 }
 

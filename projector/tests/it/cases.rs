@@ -2,7 +2,6 @@
 
 use ledger::event::Dropped;
 use ledger::id::RequestId;
-use projector::measure::Estimator;
 use projector::policy::{
     Applies, Boundary, CapText, ClearResults, Metric, Shape, Step, Trigger, Unit, Window,
 };
@@ -19,25 +18,23 @@ mod fidelity;
 const WHOLE: Dropped = Dropped::Bytes(0);
 
 fn policy(steps: &[Step]) -> Policy {
-    Policy { name: "case".into(), estimator: Estimator::B4Ceil, steps: steps.to_vec() }
+    Policy::new("case", steps.to_vec())
 }
 
 fn cap(unit: Unit, limit: u64, shape: Shape, marker: &str) -> CapText {
-    let (applies, marker) = (Applies::default(), marker.into());
-    CapText { applies, unit, limit, shape, marker, marker_in_limit: false }
+    CapText::plain(unit, limit, shape, marker)
 }
 
 fn head(limit: u64) -> Step {
-    Step::CapText(cap(Unit::Bytes, limit, Shape::Head, "[{n}]"))
+    Step::new(cap(Unit::Bytes, limit, Shape::Head, "[{n}]"))
 }
 
-fn clear(keep: u32, trigger: Trigger, sticky: bool) -> ClearResults {
-    let applies = Applies::default();
-    ClearResults { applies, keep, trigger, replacement: "-".into(), sticky }
+fn clear(keep: u64, trigger: Option<Trigger>, sticky: bool) -> Step {
+    Step { trigger, ..Step::new(ClearResults::plain(keep, "-", sticky)) }
 }
 
-fn window(protect_head: u32, keep: u32, boundary: Boundary) -> Step {
-    Step::Window(Window { protect_head, keep, boundary })
+fn window(protect_head: u32, keep: u64, boundary: Boundary) -> Step {
+    Step::new(Window::plain(protect_head, keep, boundary))
 }
 
 fn named(tools: &[&str]) -> Vec<String> {
@@ -93,12 +90,12 @@ fn a_trigger_acts_above_its_value_or_at_it() {
     let tokens = last(&made, &Policy::recorded()).0.account.tokens;
     for (metric, found) in [(Metric::EstTokens, tokens), (Metric::ToolResults, 3)] {
         for (trigger, acts) in [
-            (Trigger::Above { metric, value: found - 1 }, true),
-            (Trigger::Above { metric, value: found }, false),
-            (Trigger::AtLeast { metric, value: found }, true),
-            (Trigger::AtLeast { metric, value: found + 1 }, false),
+            (Some(Trigger::above(metric, found - 1)), true),
+            (Some(Trigger::above(metric, found)), false),
+            (Some(Trigger::at_least(metric, found)), true),
+            (Some(Trigger::at_least(metric, found + 1)), false),
         ] {
-            let steps = policy(&[Step::ClearResults(clear(1, trigger, false))]);
+            let steps = policy(&[clear(1, trigger, false)]);
             let texts = if acts { ["-", "-", "three"] } else { ["one", "two", "three"] };
             assert_eq!(results(&made, &steps), texts, "{trigger:?}");
         }
@@ -108,16 +105,16 @@ fn a_trigger_acts_above_its_value_or_at_it() {
 #[test]
 fn a_trigger_looks_at_what_the_steps_before_have_left() {
     let made = done(turns(&[("a", "one"), ("a", "two"), ("a", "three"), ("a", "four")]));
-    let three = Trigger::AtLeast { metric: Metric::ToolResults, value: 3 };
-    let clear = Step::ClearResults(clear(0, three, false));
+    let three = Some(Trigger::at_least(Metric::ToolResults, 3));
+    let clear = clear(0, three, false);
     let last_four = window(0, 4, Boundary::Any);
     assert_eq!(results(&made, &policy(&[last_four.clone(), clear.clone()])), ["three", "four"]);
     assert_eq!(results(&made, &policy(&[clear, last_four])), ["-", "-"]);
     let recorded = last(&made, &Policy::recorded()).0.account.tokens;
-    let as_recorded = Trigger::AtLeast { metric: Metric::EstTokens, value: recorded };
-    let clear = Step::ClearResults(self::clear(0, as_recorded, false));
+    let as_recorded = Some(Trigger::at_least(Metric::EstTokens, recorded));
+    let clear = self::clear(0, as_recorded, false);
     assert_eq!(results(&made, &policy(std::slice::from_ref(&clear))), ["-", "-", "-", "-"]);
-    let shorter = policy(&[Step::CapText(cap(Unit::Chars, 1, Shape::Head, "")), clear]);
+    let shorter = policy(&[Step::new(cap(Unit::Chars, 1, Shape::Head, "")), clear]);
     assert_eq!(results(&made, &shorter), ["o", "t", "t", "f"]);
 }
 
@@ -132,9 +129,9 @@ fn shrinking() -> Made {
 #[test]
 fn what_is_cleared_stays_cleared_only_when_it_is_sticky() {
     let made = shrinking();
-    let trigger = Trigger::Above { metric: Metric::ToolResults, value: 2 };
+    let trigger = Some(Trigger::above(Metric::ToolResults, 2));
     for (sticky, texts) in [(false, ["two", "three"]), (true, ["-", "three"])] {
-        let steps = policy(&[Step::ClearResults(clear(1, trigger, sticky))]);
+        let steps = policy(&[clear(1, trigger, sticky)]);
         let cleared: Vec<_> =
             fold(&made, &steps).iter().map(|p| p.account.cleared_results).collect();
         assert_eq!(cleared, [0, 0, 0, 2, u32::from(sticky)]);
@@ -151,6 +148,7 @@ fn a_step_leaves_the_results_of_other_tools_alone() {
     let applies = |tools: &[&str], exclude: &[&str]| Applies {
         tools: named(tools),
         exclude_tools: named(exclude),
+        ..Applies::all()
     };
     for (applies, cleared, capped) in [
         (applies(&[], &[]), ["-", "-", "-", "-", "unknown"], ["b", "r", "b", "r", "u"]),
@@ -166,28 +164,24 @@ fn a_step_leaves_the_results_of_other_tools_alone() {
             ["b1", "r1", "b2", "r2", "unknown"],
         ),
     ] {
-        let step = ClearResults { applies: applies.clone(), ..clear(1, Trigger::Always, false) };
-        assert_eq!(self::results(&made, &policy(&[Step::ClearResults(step)])), cleared);
-        let step = CapText { applies, ..cap(Unit::Bytes, 1, Shape::Head, "") };
-        assert_eq!(self::results(&made, &policy(&[Step::CapText(step)])), capped);
+        let step = clear(1, None, false).for_only(applies.clone());
+        assert_eq!(self::results(&made, &policy(&[step])), cleared);
+        let step = Step::new(cap(Unit::Bytes, 1, Shape::Head, "")).for_only(applies);
+        assert_eq!(self::results(&made, &policy(&[step])), capped);
     }
 }
 
 #[test]
 fn a_capped_result_that_is_cleared_counts_as_cleared_and_hides_all_of_its_text() {
     let made = done(turns(&[("a", "0123456789"), ("a", "0123456789")]));
-    let steps = [head(4), Step::ClearResults(clear(1, Trigger::Always, false))];
+    let steps = [head(4), clear(1, None, false)];
     let (projection, body) = last(&made, &policy(&steps));
     assert_eq!(results_of(&body), ["-", "0123[6]"]);
     let account = projection.account;
     assert_eq!((account.capped_results, account.cleared_results), (1, 1));
     assert_eq!(account.hidden_bytes, 10 + 6);
     assert_eq!(account.recorded_bytes - account.body_bytes, 9 + 3);
-    let steps = [
-        head(4),
-        Step::ClearResults(clear(1, Trigger::Always, false)),
-        window(0, 1, Boundary::Any),
-    ];
+    let steps = [head(4), clear(1, None, false), window(0, 1, Boundary::Any)];
     let account = last(&made, &policy(&steps)).0.account;
     assert_eq!((account.capped_results, account.cleared_results), (1, 0));
 }
@@ -199,8 +193,7 @@ fn a_result_of_several_texts_is_one_result_and_its_replacement_stands_once() {
     let calls = run.ask(session, &["a", "b"]);
     run.tell(session, &[(calls[0], &["one", "two"]), (calls[1], &["-", "three"])], WHOLE);
     let made = done((run, session));
-    let (projection, body) =
-        last(&made, &policy(&[Step::ClearResults(clear(0, Trigger::Always, false))]));
+    let (projection, body) = last(&made, &policy(&[clear(0, None, false)]));
     assert_eq!(results_of(&body), ["-", "", "-", ""]);
     assert_eq!(projection.account.cleared_results, 2);
     assert_eq!(projection.account.hidden_bytes, 3 + 3 + 1 + 5);
@@ -216,12 +209,12 @@ fn a_projection_that_spells_the_recorded_bytes_is_not_changed() {
     let calls = run.ask(session, &["a"]);
     run.tell(session, &[(calls[0], &["-", ""])], WHOLE);
     let made = done((run, session));
-    let same = cap(Unit::Bytes, 4, Shape::Middle { head_per_mille: 500 }, "[");
-    let (projection, body) = last(&made, &policy(&[Step::CapText(same)]));
+    let same = cap(Unit::Bytes, 4, Shape::middle(500), "[");
+    let (projection, body) = last(&made, &policy(&[Step::new(same)]));
     assert_eq!(results_of(&body), ["-", "12[2]", "-", ""]);
     let account = projection.account;
     assert_eq!((account.capped_results, account.hidden_bytes, account.changed), (1, 1, false));
-    let old = Step::ClearResults(clear(1, Trigger::Always, false));
+    let old = clear(1, None, false);
     let (projection, body) = last(&made, &policy(&[old]));
     assert_eq!(results_of(&body), ["-", "-", "-", ""]);
     assert!(projection.account.changed);
@@ -232,8 +225,8 @@ fn a_replacement_that_spells_what_a_cap_took_away_changes_nothing() {
     let (mut run, session) = turns(&[("a", "-")]);
     run.tell_again(session, None, "-");
     let made = done((run, session));
-    let nothing = Step::CapText(cap(Unit::Bytes, 0, Shape::Head, "gone"));
-    let all = Step::ClearResults(clear(0, Trigger::Always, false));
+    let nothing = Step::new(cap(Unit::Bytes, 0, Shape::Head, "gone"));
+    let all = clear(0, None, false);
     for (steps, texts, changed) in [
         ([nothing.clone()].as_slice(), ["gone", "gone"], true),
         (&[nothing, all.clone()], ["-", "-"], false),
@@ -334,9 +327,9 @@ fn a_window_looks_at_what_the_window_before_has_left() {
 #[test]
 fn two_caps_in_a_row_show_ranges_of_the_recorded_text() {
     let made = done(turns(&[("a", "abcdefghijklmnopqrstuvwxyz")]));
-    let middle = Shape::Middle { head_per_mille: 500 };
-    let first = Step::CapText(cap(Unit::Bytes, 10, middle, "<{n}>"));
-    let second = Step::CapText(cap(Unit::Bytes, 6, Shape::Tail, "[{n}]"));
+    let middle = Shape::middle(500);
+    let first = Step::new(cap(Unit::Bytes, 10, middle, "<{n}>"));
+    let second = Step::new(cap(Unit::Bytes, 6, Shape::Tail, "[{n}]"));
     let (projection, body) = last(&made, &policy(&[first, second]));
     assert_eq!(results_of(&body), ["[8]>vwxyz"]);
     let mut shown = Vec::new();
@@ -361,8 +354,7 @@ fn two_caps_in_a_row_show_ranges_of_the_recorded_text() {
 fn a_cap_without_a_marker_cuts_too() {
     let made = done(turns(&[("a", "0123456789")]));
     for (shape, text) in [(Shape::Head, "0123"), (Shape::Tail, "6789")] {
-        let (projection, body) =
-            last(&made, &policy(&[Step::CapText(cap(Unit::Bytes, 4, shape, ""))]));
+        let (projection, body) = last(&made, &policy(&[Step::new(cap(Unit::Bytes, 4, shape, ""))]));
         assert_eq!(results_of(&body), [text]);
         assert_eq!((projection.account.capped_results, projection.account.hidden_bytes), (1, 6));
     }
@@ -387,9 +379,9 @@ fn reads(made: &Made, policy: &Policy) -> Vec<u32> {
 #[test]
 fn an_output_is_read_once_however_many_requests_carry_it() {
     let made = long(200);
-    let lines = Step::CapText(cap(Unit::Lines, 10, Shape::Head, "[{n}]"));
-    let again = Step::CapText(cap(Unit::Chars, 9, Shape::Tail, "[{n}]"));
-    let clear = Step::ClearResults(clear(3, Trigger::Always, true));
+    let lines = Step::new(cap(Unit::Lines, 10, Shape::Head, "[{n}]"));
+    let again = Step::new(cap(Unit::Chars, 9, Shape::Tail, "[{n}]"));
+    let clear = clear(3, None, true);
     let window = window(1, 50, Boundary::SafeGroup);
     let steps = [lines, again, clear, window];
     assert_eq!(reads(&made, &policy(&steps)), [1; 200]);
@@ -399,14 +391,13 @@ fn an_output_is_read_once_however_many_requests_carry_it() {
 fn an_output_is_not_read_when_its_recorded_size_decides() {
     let made = long(20);
     assert_eq!(reads(&made, &Policy::recorded()), [0; 0]);
-    let lines = Step::CapText(cap(Unit::Lines, 120, Shape::Head, ""));
+    let lines = Step::new(cap(Unit::Lines, 120, Shape::Head, ""));
     assert_eq!(reads(&made, &policy(&[lines])), [0; 0], "no text has more lines than bytes");
     for unit in [Unit::Bytes, Unit::Chars, Unit::Utf16] {
-        let within = Step::CapText(cap(unit, 120, Shape::Head, ""));
-        let same_length =
-            ClearResults { replacement: "x".repeat(80), ..clear(0, Trigger::Always, true) };
-        assert_eq!(reads(&made, &policy(&[within, Step::ClearResults(same_length)])), [0; 0]);
-        let some = Step::CapText(cap(unit, 119, Shape::Head, ""));
+        let within = Step::new(cap(unit, 120, Shape::Head, ""));
+        let same_length = Step::new(ClearResults::plain(0, &"x".repeat(80), true));
+        assert_eq!(reads(&made, &policy(&[within, same_length])), [0; 0]);
+        let some = Step::new(cap(unit, 119, Shape::Head, ""));
         assert_eq!(reads(&made, &policy(&[some])), [1; 10], "outputs of two-digit numbers");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::event::Dropped;
 use ledger::wire::SlotKind;
-use projector::policy::{Boundary, CapText, ClearResults, Metric, Step, Window};
+use projector::policy::{Boundary, Budget, CapText, ClearResults, Metric, Op, Step, Window};
 use projector::projection::{Assumption, Refusal};
 use projector::stage::cap;
 use projector::{Account, Fidelity, Policy};
@@ -59,14 +59,14 @@ fn one(model: &Model, policy: &Policy, request: &Request, sticky: &mut Sticky) -
         cap_message(model, policy, message);
     }
     for (index, step) in policy.steps.iter().enumerate() {
-        match step {
-            Step::CapText(_) => {}
-            Step::ClearResults(clear) => {
+        match &step.op {
+            Op::ClearResults(clear) => {
                 let bytes = render(model, request, &list).len() as u64;
                 let sticky = sticky.entry(index).or_default();
-                clear_results(model, clear, bytes, &mut list, sticky);
+                clear_results(model, (step, clear), bytes, &mut list, sticky);
             }
-            Step::Window(window) => drop_messages(window, &mut list),
+            Op::Window(window) => drop_messages(window, &mut list),
+            _ => {}
         }
     }
     let body = render(model, request, &list);
@@ -110,8 +110,8 @@ fn cap_message(model: &Model, policy: &Policy, message: &mut Message<'_>) {
         }
         let (_, call, _) = part.results.iter().find(|(group, ..)| *group == slot.group).unwrap();
         for step in &policy.steps {
-            let Step::CapText(cap) = step else { continue };
-            if cap.applies.to(tool(model, *call)) && cap_one(cap, text) {
+            let Op::CapText(cap) = &step.op else { continue };
+            if step.applies.to(tool(model, *call)) && cap_one(cap, text) {
                 message.capped.insert(slot.group);
             }
         }
@@ -131,7 +131,7 @@ fn cap_one(cap: &CapText, text: &mut Text) -> bool {
 
 fn clear_results(
     model: &Model,
-    step: &ClearResults,
+    (found, step): (&Step, &ClearResults),
     body_bytes: u64,
     list: &mut [Message<'_>],
     sticky: &mut BTreeSet<Listed>,
@@ -140,18 +140,20 @@ fn clear_results(
     for (position, message) in list.iter().enumerate().filter(|(_, m)| !m.dropped) {
         let equal = list[..position].iter().filter(|m| m.number == message.number).count();
         for (group, call, _) in &message.part.results {
-            let is_for = step.applies.to(tool(model, *call));
+            let is_for = found.applies.to(tool(model, *call));
             results.push((position, is_for, (message.number, equal, *group)));
         }
     }
-    let found = match step.trigger.metric() {
-        None => 0,
-        Some(Metric::EstTokens) => body_bytes.div_ceil(4),
-        Some(Metric::ToolResults) => results.len() as u64,
-    };
-    let keep = usize::try_from(step.keep).unwrap();
+    let fires = found.trigger.as_ref().is_none_or(|trigger| {
+        let metric = match trigger.metric {
+            Metric::EstTokens => body_bytes.div_ceil(4),
+            _ => results.len() as u64,
+        };
+        trigger.fires(metric, &Budget::default()).unwrap()
+    });
+    let keep = usize::try_from(step.keep.n).unwrap();
     let old = results.len().saturating_sub(keep);
-    let old = if step.trigger.fires(found) { old } else { 0 };
+    let old = if fires { old } else { 0 };
     let stays = sticky.clone();
     for (nth, (position, is_for, listed)) in results.into_iter().enumerate() {
         if !is_for || (nth >= old && !stays.contains(&listed)) {
@@ -162,7 +164,7 @@ fn clear_results(
         }
         let (_, _, group) = listed;
         if list[position].cleared.insert(group) {
-            replace(&mut list[position], group, &step.replacement);
+            replace(&mut list[position], group, step.text());
         }
     }
 }
@@ -192,7 +194,7 @@ fn pairs(list: &[Message<'_>]) -> Vec<(usize, usize)> {
 fn drop_messages(step: &Window, list: &mut [Message<'_>]) {
     let left: Vec<usize> = (0..list.len()).filter(|at| !list[*at].dropped).collect();
     let mut head = usize::try_from(step.protect_head).unwrap().min(left.len());
-    let keep = usize::try_from(step.keep).unwrap();
+    let keep = usize::try_from(step.keep.as_ref().unwrap().n).unwrap();
     let mut start = left.len().saturating_sub(keep).max(head);
     let pairs = pairs(list);
     let torn = |head: usize, start: usize, kept: &[usize]| {
@@ -251,13 +253,13 @@ fn fidelity(model: &Model, policy: &Policy, request: &Request) -> Fidelity {
     if request.unsplit {
         return Fidelity::Refused(Refusal::Unsplit { step: 0 });
     }
-    for (step, op) in policy.steps.iter().enumerate() {
-        let Step::CapText(cap) = op else { continue };
+    for (step, found) in policy.steps.iter().enumerate() {
+        let Op::CapText(_) = &found.op else { continue };
         let results = request.items.iter().flat_map(|part| &model.parts[*part].results);
         for (_, call, is_output) in results {
             let dropped = call.map(|call| model.calls[call].dropped);
             let whole = *is_output && dropped == Some(Dropped::Bytes(0));
-            if !whole && cap.applies.to(tool(model, *call)) {
+            if !whole && found.applies.to(tool(model, *call)) {
                 return Fidelity::Assumed(Assumption::SentIsWhole { step });
             }
         }

@@ -12,7 +12,7 @@
 use artifacts::ArtifactId;
 use ledger::event::Dropped;
 use projector::Policy;
-use projector::policy::{CapText, Step};
+use projector::policy::{CapText, Op};
 use projector::stage::cap;
 use serde_json::Value;
 
@@ -76,7 +76,7 @@ fn input(vector: &Value) -> String {
 fn cap(limit: u64, fields: &str) -> CapText {
     let head = "name = \"peer\"\nestimator = \"b4ceil\"\n[[step]]\nop = \"cap_text\"\n";
     let policy = Policy::from_toml(&format!("{head}limit = {limit}\n{fields}")).unwrap();
-    let [Step::CapText(cap)] = policy.steps.as_slice() else { panic!("one cap") };
+    let Op::CapText(cap) = &policy.steps[0].op else { panic!("one cap") };
     cap.clone()
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use ledger::event::Dropped;
 use projector::Policy;
-use projector::measure::Estimator;
 use projector::policy::{Boundary, Step, Window};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -95,8 +94,7 @@ fn pairs(messages: &[Message]) -> Vec<(usize, usize)> {
 
 /// Which messages of each request are kept, and how many of its pairs are said to be broken.
 fn kept(made: &Made, steps: &[Step]) -> Vec<(Vec<Message>, Vec<bool>, u32)> {
-    let policy =
-        Policy { name: "pairs".into(), estimator: Estimator::B4Ceil, steps: steps.to_vec() };
+    let policy = Policy::new("pairs", steps.to_vec());
     let projections = fold(made, &policy);
     let of = projections.iter().zip(&made.model.requests).map(|(projection, request)| {
         let before = messages(&naive::recorded(&made.model, request));
@@ -109,8 +107,8 @@ fn kept(made: &Made, steps: &[Step]) -> Vec<(Vec<Message>, Vec<bool>, u32)> {
     of.collect()
 }
 
-fn safe(protect_head: u32, keep: u32) -> Step {
-    Step::Window(Window { protect_head, keep, boundary: Boundary::SafeGroup })
+fn safe(protect_head: u32, keep: u64) -> Step {
+    Step::new(Window::plain(protect_head, keep, Boundary::SafeGroup))
 }
 
 proptest! {
@@ -123,7 +121,7 @@ proptest! {
     #[test]
     fn safe_windows_keep_both_sides_of_a_call_or_none(
         script in prop::collection::vec(any::<[u8; 3]>(), 0..32),
-        windows in prop::collection::vec((0..6_u32, 1..6_u32), 1..3),
+        windows in prop::collection::vec((0..6_u32, 1..6_u64), 1..3),
     ) {
         let made = play(&script);
         let steps: Vec<_> = windows.iter().map(|(head, keep)| safe(*head, *keep)).collect();
@@ -133,7 +131,7 @@ proptest! {
             }
             prop_assert_eq!(broken, 0);
             if let [(head, keep)] = windows.as_slice() {
-                let (head, keep) = (*head as usize, *keep as usize);
+                let (head, keep) = (*head as usize, usize::try_from(*keep).unwrap());
                 let asked = |place: &usize| *place < head || *place + keep >= messages.len();
                 prop_assert!((0..messages.len()).filter(asked).all(|place| kept[place]));
             }

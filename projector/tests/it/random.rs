@@ -3,7 +3,6 @@
 use ledger::event::Dropped;
 use ledger::wire::Escape;
 use projector::Policy;
-use projector::measure::Estimator;
 use projector::policy::{
     Applies, Boundary, CapText, ClearResults, Metric, Shape, Step, Trigger, Unit, Window,
 };
@@ -116,44 +115,43 @@ fn request(run: &mut Run, session: usize, a: usize, b: usize) {
 
 fn applies() -> impl Strategy<Value = Applies> {
     let names = || prop::collection::vec(select(&TOOLS[..]).prop_map(String::from), 0..2);
-    (names(), names()).prop_map(|(tools, exclude_tools)| Applies { tools, exclude_tools })
+    (names(), names()).prop_map(|(tools, exclude_tools)| Applies {
+        tools,
+        exclude_tools,
+        ..Applies::all()
+    })
 }
 
 fn cap() -> impl Strategy<Value = Step> {
     let unit = select(vec![Unit::Bytes, Unit::Chars, Unit::Utf16, Unit::Lines]);
-    let shape = select(vec![
-        Shape::Head,
-        Shape::Tail,
-        Shape::Middle { head_per_mille: 500 },
-        Shape::Middle { head_per_mille: 200 },
-    ]);
+    let shape = select(vec![Shape::Head, Shape::Tail, Shape::middle(500), Shape::middle(200)]);
     let marker = select(vec!["", "[{n} gone]", "\n\"{n}\"/{total}\n", "ok"]);
     (applies(), unit, 0..40_u64, shape, marker, any::<bool>()).prop_map(
         |(applies, unit, limit, shape, marker, marker_in_limit)| {
-            let marker = marker.into();
-            Step::CapText(CapText { applies, unit, limit, shape, marker, marker_in_limit })
+            let plain = CapText::plain(unit, limit, shape, marker);
+            Step::new(CapText { marker_in_limit, ..plain }).for_only(applies)
         },
     )
 }
 
 fn request_step() -> impl Strategy<Value = Step> {
     let trigger = prop_oneof![
-        Just(Trigger::Always),
-        (0..6_u64).prop_map(|value| Trigger::Above { metric: Metric::ToolResults, value }),
-        (0..6_u64).prop_map(|value| Trigger::AtLeast { metric: Metric::ToolResults, value }),
-        (0..400_u64).prop_map(|value| Trigger::Above { metric: Metric::EstTokens, value }),
-        (0..400_u64).prop_map(|value| Trigger::AtLeast { metric: Metric::EstTokens, value }),
+        Just(None),
+        (0..6_u64).prop_map(|value| Some(Trigger::above(Metric::ToolResults, value))),
+        (0..6_u64).prop_map(|value| Some(Trigger::at_least(Metric::ToolResults, value))),
+        (0..400_u64).prop_map(|value| Some(Trigger::above(Metric::EstTokens, value))),
+        (0..400_u64).prop_map(|value| Some(Trigger::at_least(Metric::EstTokens, value))),
     ];
     let replacement = select(vec!["", "[cleared]", "ok", "\"\u{1f600}\"\n"]);
-    let clear = (applies(), 0..4_u32, trigger, replacement, any::<bool>()).prop_map(
+    let clear = (applies(), 0..4_u64, trigger, replacement, any::<bool>()).prop_map(
         |(applies, keep, trigger, replacement, sticky)| {
-            let replacement = replacement.into();
-            Step::ClearResults(ClearResults { applies, keep, trigger, replacement, sticky })
+            let step = Step::new(ClearResults::plain(keep, replacement, sticky));
+            Step { trigger, ..step }.for_only(applies)
         },
     );
     let boundary = select(vec![Boundary::Any, Boundary::SafeGroup]);
-    let window = (0..3_u32, 1..8_u32, boundary).prop_map(|(protect_head, keep, boundary)| {
-        Step::Window(Window { protect_head, keep, boundary })
+    let window = (0..3_u32, 1..8_u64, boundary).prop_map(|(protect_head, keep, boundary)| {
+        Step::new(Window::plain(protect_head, keep, boundary))
     });
     prop_oneof![clear, window]
 }
@@ -163,6 +161,6 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
     let others = prop::collection::vec(request_step(), 0..4);
     (caps, others).prop_map(|(mut steps, others)| {
         steps.extend(others);
-        Policy { name: "random".into(), estimator: Estimator::B4Ceil, steps }
+        Policy::new("random", steps)
     })
 }

@@ -252,27 +252,24 @@ pub(super) fn stale_policies(recording: &Recording) -> Vec<Outcome> {
     outcomes
 }
 
-/// Leaves one field out of a built-in policy at a time: reading it must fail, or give another id.
-///
-/// `at` is left alone: an op works at one point only, so that leaving it out says the same.
+/// Leaves one line out of the canonical bytes of a built-in policy at a time: reading them must
+/// fail, since every parameter is explicit there.
 pub(super) fn dropped_policy_fields() -> Vec<Outcome> {
     let mut outcomes = Vec::new();
     for preset in presets::PRESETS {
         let Ok(whole) = preset.policy() else { continue };
-        for (line, text) in preset.toml.lines().enumerate() {
-            let Some((key, _value)) = text.split_once(" = ") else { continue };
-            if key == "at" || key.starts_with('#') {
-                continue;
-            }
-            let kept: Vec<&str> = preset
-                .toml
-                .lines()
+        let canonical = whole.canonical();
+        let lines: Vec<&str> = canonical.split_inclusive('\n').collect();
+        for (line, text) in lines.iter().enumerate() {
+            // A line feed of a marker is no line of its own.
+            let Some((key, _value)) = text.split_once('=') else { continue };
+            let kept: String = lines
+                .iter()
                 .enumerate()
-                .filter(|(other, _)| *other != line)
-                .map(|(_, text)| text)
+                .filter(|(at, _)| *at != line)
+                .map(|(_, text)| *text)
                 .collect();
-            let caught = Policy::from_toml(&kept.join("\n"))
-                .map_or(true, |policy| policy.id() != whole.id());
+            let caught = Policy::from_canonical(preset.id, &kept).is_err();
             let place = format!("{} without {key}", preset.id);
             outcomes.push(Outcome { caught, forgiven: false, place });
         }

@@ -7,8 +7,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::limit;
 use super::{Cut, cut, recorded_size, size};
-use crate::policy::{Applies, CapText, Shape, Unit};
+use crate::policy::{Amount, CapText, Round, Shape, Split, Unit};
 use ledger::event::TextMeasure;
 
 const ATOMS: [&str; 7] = ["a", "\u{e9}", "\u{6f22}", "\u{1f600}", "\n", "\r\n", "\r"];
@@ -16,10 +17,10 @@ const UNITS: [Unit; 4] = [Unit::Bytes, Unit::Chars, Unit::Utf16, Unit::Lines];
 const SHAPES: [Shape; 6] = [
     Shape::Head,
     Shape::Tail,
-    Shape::Middle { head_per_mille: 0 },
-    Shape::Middle { head_per_mille: 500 },
-    Shape::Middle { head_per_mille: 667 },
-    Shape::Middle { head_per_mille: 1000 },
+    Shape::Middle(Split::Ratio { head_per_mille: 0, round: Round::FloorHead }),
+    Shape::Middle(Split::Ratio { head_per_mille: 500, round: Round::FloorHead }),
+    Shape::Middle(Split::Ratio { head_per_mille: 667, round: Round::FloorHead }),
+    Shape::Middle(Split::Ratio { head_per_mille: 1000, round: Round::FloorHead }),
 ];
 /// Texts that are longer than the exhaustive ones, so that markers have two digits.
 const LONG: [&str; 6] = [
@@ -53,6 +54,7 @@ fn measured(unit: Unit, text: &str) -> u64 {
         Unit::Chars => text.chars().count(),
         Unit::Utf16 => text.encode_utf16().count(),
         Unit::Lines => text.lines().count(),
+        Unit::Columns | Unit::Tokens => unreachable!(),
     };
     count as u64
 }
@@ -72,13 +74,12 @@ fn search(unit: Unit, text: &str, head: u64, tail: u64) -> (Range<usize>, Range<
 }
 
 fn cap(unit: Unit, shape: Shape, limit: u64, marker: &str, marker_in_limit: bool) -> CapText {
-    let applies = Applies::default();
-    CapText { applies, unit, limit, shape, marker: marker.into(), marker_in_limit }
+    CapText { marker_in_limit, ..CapText::plain(unit, limit, shape, marker) }
 }
 
 fn spelled(cap: &CapText, hidden: u64, total: u64) -> String {
     let marker = cap.marker.replace("{n}", &format!("{hidden}"));
-    marker.replace("{total}", &format!("{total}")).replace("{limit}", &format!("{}", cap.limit))
+    marker.replace("{total}", &format!("{total}")).replace("{limit}", &format!("{}", limit(cap)))
 }
 
 fn shown(text: &str, cut: &Cut) -> String {
@@ -102,7 +103,10 @@ fn budgets(shape: Shape, budget: u64) -> (u64, u64) {
     let head = match shape {
         Shape::Head => budget,
         Shape::Tail => 0,
-        Shape::Middle { head_per_mille } => budget * u64::from(head_per_mille) / 1000,
+        Shape::Middle(Split::Ratio { head_per_mille, .. }) => {
+            budget * u64::from(head_per_mille) / 1000
+        }
+        Shape::Middle(Split::Fixed { .. }) | Shape::Replace => unreachable!(),
     };
     (head, budget - head)
 }
@@ -124,7 +128,7 @@ fn sizes_are_those_of_the_standard_library_and_of_the_record() {
 fn a_text_within_the_limit_is_not_touched_and_a_longer_one_is() {
     for in_limit in [false, true] {
         everywhere(3, "<{n}>", in_limit, |text, cap| {
-            let longer = measured(cap.unit, text) > cap.limit;
+            let longer = measured(cap.unit, text) > limit(cap);
             assert_eq!(cut(cap, text).is_some(), longer, "{cap:?} {text:?}");
         });
     }
@@ -135,7 +139,7 @@ fn what_is_kept_is_on_boundaries_and_the_most_that_the_limit_allows() {
     for marker in ["", "<{n}>", "\n[{n} of {total}, limit {limit}]\n"] {
         everywhere(3, marker, false, |text, cap| {
             let Some(cut) = cut(cap, text) else { return };
-            let (head, tail) = budgets(cap.shape, cap.limit);
+            let (head, tail) = budgets(cap.shape, limit(cap));
             let kept = search(cap.unit, text, head, tail);
             assert_eq!((cut.head.clone(), cut.tail.clone()), kept, "{cap:?} {text:?}");
             assert_eq!(cut.hidden_bytes(), cut.tail.start - cut.head.end);
@@ -153,7 +157,7 @@ fn a_marker_within_the_limit_never_makes_the_text_longer_than_the_limit() {
         everywhere(3, marker, true, |text, cap| {
             let Some(cut) = cut(cap, text) else { return };
             let found = measured(cap.unit, &shown(text, &cut));
-            assert!(found <= cap.limit, "{found} in {cap:?} {text:?} {cut:?}");
+            assert!(found <= limit(cap), "{found} in {cap:?} {text:?} {cut:?}");
         });
     }
 }
@@ -165,8 +169,8 @@ fn a_marker_within_the_limit_leaves_the_text_all_that_its_widest_form_does_not_n
             let Some(cut) = cut(cap, text) else { return };
             let total = measured(cap.unit, text);
             let widest = spelled(cap, total, total);
-            let Some(budget) = cap.limit.checked_sub(measured(cap.unit, &widest)) else {
-                let (start, _) = search(cap.unit, &widest, cap.limit, 0);
+            let Some(budget) = limit(cap).checked_sub(measured(cap.unit, &widest)) else {
+                let (start, _) = search(cap.unit, &widest, limit(cap), 0);
                 assert_eq!(shown(text, &cut), widest[start], "{cap:?} {text:?}");
                 return;
             };
@@ -183,7 +187,7 @@ fn a_marker_within_the_limit_leaves_the_text_all_that_its_widest_form_does_not_n
 fn a_larger_limit_never_hides_more_when_the_marker_is_outside() {
     everywhere(3, "<{n}>", false, |text, cap| {
         let Some(small) = cut(cap, text) else { return };
-        let larger = CapText { limit: cap.limit + 1, ..cap.clone() };
+        let larger = CapText { limit: Some(Amount::Fixed(limit(cap) + 1)), ..cap.clone() };
         let Some(large) = cut(&larger, text) else { return };
         assert!(large.head.end >= small.head.end, "{cap:?} {text:?}");
         assert!(large.tail.start <= small.tail.start, "{cap:?} {text:?}");

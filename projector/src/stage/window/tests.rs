@@ -11,8 +11,8 @@ use crate::policy::{Boundary, Window};
 /// Messages of the largest list that is tried with every graph.
 const COUNT_MAX: usize = 5;
 
-fn window(protect_head: u32, keep: u32, boundary: Boundary) -> Window {
-    Window { protect_head, keep, boundary }
+fn window(protect_head: u32, keep: u64, boundary: Boundary) -> Window {
+    Window::plain(protect_head, keep, boundary)
 }
 
 /// For each message the earlier ones that it needs, one bit for each pair.
@@ -56,7 +56,7 @@ fn an_unsafe_window_keeps_the_first_and_the_newest_and_asks_nothing() {
                     *asked.borrow_mut() += 1;
                     None
                 });
-                let (head, keep) = (head as usize, keep as usize);
+                let (head, keep) = (head as usize, usize::try_from(keep).unwrap());
                 for position in 0..count {
                     let kept = position < head || position + keep >= count;
                     assert_eq!(gone.contains(&position), !kept, "{head} {keep} {count}");
@@ -93,10 +93,11 @@ fn check(needs: &[Vec<usize>], head: usize, keep: usize) {
     let count = needs.len();
     let narrow = |n: usize| u32::try_from(n).unwrap();
     let asked = RefCell::new(Vec::new());
-    let gone = dropped(&window(narrow(head), narrow(keep), Boundary::SafeGroup), count, |n| {
-        asked.borrow_mut().push(n);
-        needs[n].iter().copied()
-    });
+    let gone =
+        dropped(&window(narrow(head), u64::from(narrow(keep)), Boundary::SafeGroup), count, |n| {
+            asked.borrow_mut().push(n);
+            needs[n].iter().copied()
+        });
     let head = head.min(count);
     let start = count.saturating_sub(keep).max(head);
     let start = first_safe(needs, head, start);
@@ -137,6 +138,6 @@ fn a_chain_behind_the_head_costs_one_question_for_each_message_too() {
 fn counts_beyond_every_list_keep_everything() {
     for boundary in [Boundary::Any, Boundary::SafeGroup] {
         assert!(dropped(&window(u32::MAX, 0, boundary), 3, |_| None).is_empty());
-        assert!(dropped(&window(0, u32::MAX, boundary), 3, |_| None).is_empty());
+        assert!(dropped(&window(0, u64::MAX, boundary), 3, |_| None).is_empty());
     }
 }

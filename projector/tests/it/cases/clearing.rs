@@ -1,7 +1,7 @@
 //! Goal: which results `clear_results` counts, and which it remembers. Method: runs of a few
 //! results, of several tools and of messages that stand twice.
 
-use projector::policy::{Applies, Boundary, ClearResults, Metric, Step, Trigger};
+use projector::policy::{Applies, Boundary, Metric, Trigger};
 
 use super::{clear, done, named, policy, results, turns, window};
 use crate::property::fold;
@@ -14,8 +14,8 @@ fn results_of_other_tools_take_places_among_the_newest_and_set_triggers_off() {
     run.tell_again(session, None, "unknown");
     let made = done((run, session));
     let bash = Applies { tools: named(&["bash"]), ..Applies::default() };
-    let five = Trigger::AtLeast { metric: Metric::ToolResults, value: 5 };
-    let six = Trigger::AtLeast { metric: Metric::ToolResults, value: 6 };
+    let five = Some(Trigger::at_least(Metric::ToolResults, 5));
+    let six = Some(Trigger::at_least(Metric::ToolResults, 6));
     for (keep, trigger, b1, b2) in [
         (0, five, "-", "-"),
         (2, five, "-", "-"),
@@ -24,11 +24,11 @@ fn results_of_other_tools_take_places_among_the_newest_and_set_triggers_off() {
         (5, five, "b1", "b2"),
         (0, six, "b1", "b2"),
     ] {
-        let step = ClearResults { applies: bash.clone(), ..clear(keep, trigger, false) };
-        let texts = results(&made, &policy(&[Step::ClearResults(step.clone())]));
+        let step = clear(keep, trigger, false).for_only(bash.clone());
+        let texts = results(&made, &policy(std::slice::from_ref(&step)));
         assert_eq!(texts, [b1, "r1", b2, "r2", "unknown"], "{keep} {trigger:?}");
         // Results that a window has left out do not count.
-        let left = policy(&[window(0, 4, Boundary::Any), Step::ClearResults(step)]);
+        let left = policy(&[window(0, 4, Boundary::Any), step]);
         assert_eq!(results(&made, &left), ["b2", "r2", "unknown"], "{keep} {trigger:?}");
     }
 }
@@ -48,7 +48,7 @@ fn repeated() -> Made {
 #[test]
 fn a_message_that_stands_twice_is_cleared_for_good_only_where_it_was_cleared() {
     let made = repeated();
-    let steps = policy(&[Step::ClearResults(clear(1, Trigger::Always, true))]);
+    let steps = policy(&[clear(1, None, true)]);
     let cleared: Vec<_> = fold(&made, &steps).iter().map(|p| p.account.cleared_results).collect();
     assert_eq!(cleared, [0, 0, 1, 2, 2]);
     // The newest result is kept at the request after its first one too.

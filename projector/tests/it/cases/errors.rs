@@ -11,7 +11,7 @@ const OUTPUT: &str = "an output that is long enough to be cut";
 
 fn lines() -> Policy {
     let cap = CapText { ..cap(Unit::Lines, 0, Shape::Head, "[{n}]") };
-    policy(&[Step::CapText(cap)])
+    policy(&[Step::new(cap)])
 }
 
 #[test]

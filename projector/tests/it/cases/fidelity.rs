@@ -1,7 +1,7 @@
 //! What a projection says that it rests on.
 
 use ledger::event::Dropped;
-use projector::policy::{Applies, Boundary, CapText, Shape, Step, Trigger, Unit};
+use projector::policy::{Applies, Boundary, Shape, Step, Unit};
 use projector::projection::{Assumption, Refusal};
 use projector::{Fidelity, Policy};
 
@@ -24,12 +24,12 @@ fn one(dropped: Dropped) -> Made {
 }
 
 fn cap_of(tool: &str) -> Step {
-    let applies = Applies { tools: named(&[tool]), exclude_tools: Vec::new() };
-    Step::CapText(CapText { applies, ..cap(Unit::Bytes, 1000, Shape::Head, "") })
+    let applies = Applies { tools: named(&[tool]), ..Applies::all() };
+    Step::new(cap(Unit::Bytes, 1000, Shape::Head, "")).for_only(applies)
 }
 
 fn no_cap() -> [Step; 2] {
-    [Step::ClearResults(clear(0, Trigger::Always, true)), window(0, 1, Boundary::Any)]
+    [clear(0, None, true), window(0, 1, Boundary::Any)]
 }
 
 const SENT_IS_WHOLE: &str = "the output as sent is taken for the whole output";
