@@ -13,6 +13,7 @@
 extern crate alloc;
 
 pub mod fold;
+pub mod maka;
 pub mod measure;
 pub mod policy;
 pub mod projection;

@@ -5,5 +5,6 @@ mod damage;
 mod flips;
 mod golden;
 mod model;
+mod peer;
 mod secrets;
 mod support;

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod maka;
+#[cfg(test)]
 mod naive;
 #[cfg(test)]
 mod oracle;
