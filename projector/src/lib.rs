@@ -15,12 +15,14 @@ extern crate alloc;
 pub mod fold;
 pub mod maka;
 pub mod measure;
+pub mod memo;
 pub mod policy;
 pub mod projection;
 pub mod stage;
 pub mod view;
 
-pub use fold::{ProjectError, Projector, project};
+pub use fold::{Index, ProjectError, Projector, Shared, Snapshot, SnapshotError, project};
+pub use memo::Memo;
 pub use policy::{Policy, PolicyError};
 pub use projection::{Account, Assumption, Fidelity, Projection};
 pub use view::{Segment, View};

@@ -150,6 +150,3 @@ impl Projection {
         self.view.write(history, source, &separator, request.overlays(), out)
     }
 }
-
-/// Positions of messages that are left out, as ranges.
-pub(crate) type Dropped = Vec<core::ops::Range<usize>>;

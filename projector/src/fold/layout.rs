@@ -1,75 +1,113 @@
 //! Lays a projected request out as segments.
 
-use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ledger::event::Overlay;
 use ledger::history::{History, Request};
 use ledger::id::PartNo;
 use ledger::render::{Token, tokens};
-use ledger::wire::SlotKind;
 
-use super::facts::{Facts, Piece};
-use super::{Decision, ProjectError};
-use crate::policy::{Op, Step};
+use super::effect::Effects;
+use super::index::Index;
+use super::list::List;
+use super::program::Program;
+use crate::memo::{Capped, Piece};
+use crate::policy::Op;
 use crate::view::{Segment, View};
 
-/// The view of a request: parts before the messages, messages, parts after.
-pub(super) fn view(
-    history: &History,
-    steps: &[Step],
-    facts: &mut Facts<'_>,
-    request: &Request,
-    (head, items, tail): (&[PartNo], &[PartNo], &[PartNo]),
-    decision: &Decision,
-) -> Result<View, ProjectError> {
-    let mut layout = Layout { history, steps, segments: Vec::new() };
-    for part in head {
-        layout.part(facts, *part, &[], 0, |_group| None)?;
-    }
-    let mut overlays = request.overlays();
-    let mut first_mark = 0;
-    let mut shown = 0;
-    for (position, part) in items.iter().enumerate() {
-        let count = overlays.iter().take_while(|mark| mark.item as usize == position).count();
-        let (marks, rest) = overlays.split_at(count);
-        overlays = rest;
-        if !decision.dropped.iter().any(|range| range.contains(&position)) {
-            if shown > 0 {
-                layout.segments.push(Segment::Separator);
-            }
-            shown += 1;
-            let cleared = |group| decision.cleared.get(&(position, group)).copied();
-            layout.part(facts, *part, marks, first_mark, cleared)?;
-        }
-        first_mark += count;
-    }
-    for part in tail {
-        layout.part(facts, *part, &[], 0, |_group| None)?;
-    }
-    Ok(View { segments: layout.segments })
-}
-
-struct Layout<'r> {
-    history: &'r History,
-    steps: &'r [Step],
+/// What is needed to lay a request out.
+pub(super) struct Layout<'r, 'h> {
+    history: &'h History,
+    index: &'r Index,
+    program: &'r Program<'h>,
+    effects: &'r Effects<'h>,
     segments: Vec<Segment>,
 }
 
-impl Layout<'_> {
-    fn part(
+impl<'r, 'h> Layout<'r, 'h> {
+    pub(super) fn new(
+        history: &'h History,
+        index: &'r Index,
+        program: &'r Program<'h>,
+        effects: &'r Effects<'h>,
+    ) -> Self {
+        Self { history, index, program, effects, segments: Vec::new() }
+    }
+
+    /// The view of a request: parts before the messages, messages, parts after. Where the
+    /// layers do not act, all messages are laid out as the caps leave them.
+    pub(super) fn view(
+        mut self,
+        request: &Request,
+        (head, tail): (&[PartNo], &[PartNo]),
+        list: &List,
+        acts: bool,
+    ) -> View {
+        let layers = if acts { self.program.layers().len() } else { 0 };
+        for part in head {
+            self.frame(*part);
+        }
+        let mut overlays = request.overlays();
+        let mut first_mark = 0;
+        let mut shown = 0;
+        for (position, part) in list.parts(0).enumerate() {
+            let count = overlays.iter().take_while(|mark| mark.item as usize == position).count();
+            let (marks, rest) = overlays.split_at(count);
+            overlays = rest;
+            if list.reaches(position, layers) {
+                if shown > 0 {
+                    self.segments.push(Segment::Separator);
+                }
+                shown += 1;
+                let acting = |unit| list.acting(position, unit).filter(|layer| *layer < layers);
+                self.message(part, marks, first_mark, acting);
+            }
+            first_mark += count;
+        }
+        for part in tail {
+            self.frame(*part);
+        }
+        View { segments: self.segments }
+    }
+
+    /// A part around the messages: no step touches it.
+    fn frame(&mut self, part: PartNo) {
+        self.part(part, &[], 0, |layout, slot| layout.slot(part, slot, &[]));
+    }
+
+    fn message(
         &mut self,
-        facts: &mut Facts<'_>,
         number: PartNo,
         marks: &[Overlay],
         first_mark: usize,
-        cleared: impl Fn(u16) -> Option<usize>,
-    ) -> Result<(), ProjectError> {
-        let part = self.history.part(number);
-        let skeleton = self.history.skeleton(part);
-        let cuts = facts.get(number)?.cuts.as_slice();
-        let mut replaced = None;
-        tokens(skeleton, marks, |token| {
+        acting: impl Fn(usize) -> Option<usize>,
+    ) {
+        let units = &self.index.part(number).units;
+        let cuts = self.effects.known(number).cuts.as_slice();
+        self.part(number, marks, first_mark, |layout, slot| {
+            let unit =
+                units.iter().position(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));
+            let Some((unit, layer)) = unit.and_then(|unit| Some((unit, acting(unit)?))) else {
+                return layout.slot(number, slot, cuts);
+            };
+            // The first text of the result carries the replacement.
+            let first = units.get(unit).and_then(|unit| unit.slots.first());
+            if first.is_some_and(|first| usize::from(*first) == slot) {
+                layout.replacement(number, slot, layer);
+            }
+        });
+    }
+
+    fn part(
+        &mut self,
+        number: PartNo,
+        marks: &[Overlay],
+        first_mark: usize,
+        mut slots: impl FnMut(&mut Self, usize),
+    ) {
+        let skeleton = self.history.skeleton(self.history.part(number));
+        let done: Result<(), core::convert::Infallible> = tokens(skeleton, marks, |token| {
             match token {
                 Token::Literal(range) => {
                     self.segments.push(Segment::Literal { part: number, range });
@@ -77,48 +115,42 @@ impl Layout<'_> {
                 Token::Mark(index) => {
                     self.segments.push(Segment::Mark { index: first_mark + index });
                 }
-                Token::Slot(slot) => {
-                    let Some(def) = skeleton.slots.get(slot) else { return Ok(()) };
-                    let output = def.kind == SlotKind::TOOL_OUTPUT;
-                    if let Some(step) = cleared(def.group).filter(|_| output) {
-                        // The first text of the result carries the replacement.
-                        let first = replaced != Some(def.group);
-                        replaced = Some(def.group);
-                        self.replacement(number, slot, step, first);
-                    } else {
-                        self.slot(number, slot, cuts);
-                    }
-                }
+                Token::Slot(slot) => slots(self, slot),
             }
             Ok(())
-        })
-    }
-
-    fn replacement(&mut self, part: PartNo, slot: usize, step: usize, first: bool) {
-        let Some(Op::ClearResults(clear)) = self.steps.get(step).map(|step| &step.op) else {
-            return;
-        };
-        let Some(hole) = self.history.part(part).holes.get(slot) else { return };
-        if first {
-            let text: String = clear.text().into();
-            self.segments.push(Segment::Inserted { step, text, escape: hole.escape });
+        });
+        match done {
+            Ok(()) => {}
+            Err(never) => match never {},
         }
     }
 
-    fn slot(&mut self, part: PartNo, slot: usize, cuts: &[(usize, Vec<Piece>)]) {
+    fn replacement(&mut self, part: PartNo, slot: usize, layer: usize) {
+        let Some((step, found)) = self.program.layers().get(layer) else { return };
+        let Op::ClearResults(clear) = &found.op else { return };
+        let Some(hole) = self.history.part(part).holes.get(slot) else { return };
+        let text = clear.text().into();
+        self.segments.push(Segment::Inserted { step: *step, text, escape: hole.escape });
+    }
+
+    fn slot(&mut self, part: PartNo, slot: usize, cuts: &[(usize, Arc<Capped>)]) {
         let Some(hole) = self.history.part(part).holes.get(slot) else { return };
         let escape = hole.escape;
-        let Some((_, pieces)) = cuts.iter().find(|(cut, _)| *cut == slot) else {
+        let Some((_, capped)) = cuts.iter().find(|(cut, _)| *cut == slot) else {
             let length = self.history.text(hole).len();
             let end = usize::try_from(length).unwrap_or(usize::MAX);
             self.segments.push(Segment::Text { part, slot, range: 0..end, escape });
             return;
         };
-        for piece in pieces {
+        let unit = self.index.part(part).units.iter();
+        let mut unit = unit.filter(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));
+        let caps = &self.program.chain(unit.next().and_then(|unit| unit.tool)).caps;
+        for piece in &capped.pieces {
             self.segments.push(match piece {
                 Piece::Kept(range) => Segment::Text { part, slot, range: range.clone(), escape },
-                Piece::Marker(step, text) => {
-                    Segment::Inserted { step: *step, text: text.clone(), escape }
+                Piece::Marker(nth, text) => {
+                    let step = caps.get(*nth).map_or(0, |(step, _)| *step);
+                    Segment::Inserted { step, text: text.clone(), escape }
                 }
             });
         }

@@ -3,8 +3,8 @@
 
 use crate::measure::Estimator;
 use crate::policy::{
-    Amount, At, Basis, Calibrate, CapText, ClearResults, Metric, Op, Policy, Round, Shape, Split,
-    Step, Unit, ViewKind, Window,
+    Amount, Basis, Calibrate, CapText, ClearResults, Metric, Op, Policy, Round, Shape, Split, Step,
+    Unit, ViewKind, Window,
 };
 
 /// The first step that is not carried out, from 0, and why.
@@ -85,18 +85,10 @@ fn window_step(window: &Window) -> Option<&'static str> {
     (*window != same).then_some("`window` asks for more than numbers of messages")
 }
 
-/// At a result, only these are looked at.
-pub(super) fn caps(steps: &[Step]) -> impl Iterator<Item = (usize, &Step, &CapText)> {
-    steps.iter().enumerate().filter_map(|(index, step)| match &step.op {
-        Op::CapText(cap) if step.at == At::Result => Some((index, step, cap)),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Count, Edge, LineRule};
+    use crate::policy::{At, Count, Edge, LineRule};
 
     #[test]
     fn a_step_that_asks_for_more_than_is_done_is_named() {

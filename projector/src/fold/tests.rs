@@ -1,4 +1,4 @@
-//! Goal: the fold's own pieces: a message list under changes, and caps one after the other.
+//! Goal: the fold's own pieces: caps one after the other.
 //! Method: short tables, and every pair of caps over short texts against a text whose characters
 //! know where they come from. Whole folds are in `tests/it`.
 
@@ -6,52 +6,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ledger::event::{Cause, Splice};
-use ledger::history::Change;
-use ledger::id::PartNo;
-
-use super::State;
-use super::facts::{Piece, Shown};
+use super::effect::Shown;
+use crate::memo::Piece;
 use crate::policy::{CapText, Shape, Unit};
 use crate::stage::cap;
-
-fn part(number: u32) -> (PartNo, Cause) {
-    (PartNo::new(number), Cause::UserInput)
-}
-
-fn parts(numbers: &[u32]) -> Vec<(PartNo, Cause)> {
-    numbers.iter().map(|number| part(*number)).collect()
-}
-
-fn splice(at: u32, remove: u32, insert: &[u32]) -> Splice<(PartNo, Cause)> {
-    Splice { at, remove, insert: parts(insert) }
-}
-
-fn items(state: &State) -> Vec<u32> {
-    state.items.iter().map(|part| part.number()).collect()
-}
-
-#[test]
-fn a_list_grows_and_changes_as_its_events_say() {
-    let mut state = State::default();
-    state.change(&Change::Appended(parts(&[0, 1]))).unwrap();
-    state.change(&Change::Appended(parts(&[2, 1]))).unwrap();
-    assert_eq!((items(&state), state.edited), (alloc::vec![0, 1, 2, 1], false));
-    let edit = alloc::vec![splice(0, 1, &[7, 8]), splice(2, 1, &[]), splice(4, 0, &[9])];
-    state.change(&Change::Edited(edit)).unwrap();
-    assert_eq!((items(&state), state.edited), (alloc::vec![7, 8, 1, 1, 9], true));
-    state.change(&Change::Appended(parts(&[3]))).unwrap();
-    assert_eq!((items(&state), state.edited), (alloc::vec![7, 8, 1, 1, 9, 3], true));
-}
-
-#[test]
-fn a_change_that_does_not_fit_its_list_is_an_error() {
-    for bad in [splice(3, 0, &[4]), splice(1, 2, &[]), splice(u32::MAX, 1, &[])] {
-        let mut state = State::default();
-        state.change(&Change::Appended(parts(&[0, 1]))).unwrap();
-        assert!(state.change(&Change::Edited(alloc::vec![bad])).is_err());
-    }
-}
 
 /// Where a character of a shown text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

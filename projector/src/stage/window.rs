@@ -1,57 +1,62 @@
 //! `window`: which messages of a request are left out.
+//!
+//! The stretch that is left out is found from both ends, so that a request costs the messages
+//! that are kept and not those that are left out.
 
 use core::ops::Range;
 
+use crate::fold::list::{Ground, List};
 use crate::policy::{Boundary, Window};
 
-/// The messages that are left out of a list of `count`.
-///
-/// `needs` gives, for a message, the positions of the earlier messages that hold the calls which
-/// it has results for.
-pub fn dropped<I: IntoIterator<Item = usize>>(
-    window: &Window,
-    count: usize,
-    needs: impl FnMut(usize) -> I,
-) -> Range<usize> {
-    let head = usize::try_from(window.protect_head).unwrap_or(usize::MAX).min(count);
-    let keep = window.keep.as_ref().map_or(u64::MAX, |keep| keep.n);
-    let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-    let start = count.saturating_sub(keep).max(head);
-    match window.boundary {
-        Boundary::SafeGroup => safe(head..start, count, needs),
-        _ => head..start,
+/// Leaves out what `step` leaves out of the messages that reach its layer.
+pub(crate) fn run(list: &mut List, ground: Ground<'_, '_>, (layer, step): (usize, &Window)) {
+    let gap = gap(list, layer, step);
+    list.leave_out(ground, layer, gap);
+}
+
+/// Positions of the first message that is left out and of the first behind them.
+fn gap(list: &List, layer: usize, step: &Window) -> Range<usize> {
+    let count = list.sums(layer).messages;
+    let (head, keep) = (u64::from(step.protect_head), step.keep.as_ref().map_or(0, |keep| keep.n));
+    if count <= head.saturating_add(keep) {
+        return 0..0;
+    }
+    let mut start = list.len();
+    for _ in 0..keep {
+        start = list.previous(layer, start).unwrap_or(start);
+    }
+    let mut end = list.next(layer, 0).unwrap_or(start);
+    for _ in 0..head {
+        end = list.next(layer, end + 1).unwrap_or(start);
+    }
+    let start = list.next(layer, start).unwrap_or(start);
+    match step.boundary {
+        Boundary::Any => end..start,
+        _ => safe(list, layer, end..start),
     }
 }
 
 /// Shrinks a gap until no call and its result stand on different sides of an edge.
-///
-/// One walk from the newest message to the head: each message behind the head is asked once.
-fn safe<I: IntoIterator<Item = usize>>(
-    gap: Range<usize>,
-    count: usize,
-    mut needs: impl FnMut(usize) -> I,
-) -> Range<usize> {
+fn safe(list: &List, layer: usize, gap: Range<usize>) -> Range<usize> {
     let Range { start: protected, end: mut start } = gap;
-    let mut at = count;
-    while at > start {
-        at -= 1;
+    let mut at = list.len();
+    while let Some(message) = list.previous(layer, at).filter(|message| *message >= start) {
+        at = message;
+        let calls = list.links(message).filter(|link| link.result == message);
         // A call in the protected head is kept however small the window is.
-        let calls = needs(at).into_iter().filter(|call| *call >= protected);
-        start = calls.fold(start, usize::min);
+        let calls = calls.map(|link| link.call).filter(|call| *call >= protected);
+        start = calls.filter(|call| list.reaches(*call, layer)).fold(start, usize::min);
     }
-    // The head may end where nothing between there and the window needs a call before there; it
-    // ends at the first such place.
-    let mut head = start;
-    let mut first_call = start;
-    while at > protected {
-        at -= 1;
-        first_call = needs(at).into_iter().fold(first_call, usize::min);
-        if first_call >= at {
-            head = at;
-        }
+    // The head grows by the results of its calls that would be left out, and by what stands
+    // between; those may be calls in turn.
+    let mut head = protected;
+    let mut at = 0;
+    while let Some(message) = list.next(layer, at).filter(|message| *message < head) {
+        at = message + 1;
+        let results = list.links(message).filter(|link| link.call == message);
+        let results = results.map(|link| link.result).filter(|result| *result < start);
+        let last = results.filter(|result| list.reaches(*result, layer)).max();
+        head = last.map_or(head, |result| head.max(result + 1));
     }
-    head..start
+    head.min(start)..start
 }
-
-#[cfg(test)]
-mod tests;

@@ -17,3 +17,5 @@ mod property;
 mod random;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod snapshot;

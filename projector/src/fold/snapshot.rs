@@ -1,0 +1,214 @@
+//! What a fold remembers, as bytes: small, since lists are facts and come from the history again.
+//!
+//! Little-endian, version first. Everything that is read is held against what is left to read.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use artifacts::Source;
+use ledger::history::History;
+use ledger::id::{PartNo, RequestId, SessionId};
+
+use super::list::{Ground, Listed};
+use super::{Layer, ProjectError, Projector, Shared, State};
+use crate::policy::{Policy, PolicyId};
+use crate::stage::clear::ClearState;
+
+const MAGIC: &[u8] = b"counterfold.fold/1\n";
+
+/// Where a fold stands: after which request of each conversation, and what it remembers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    policy: [u8; 32],
+    sessions: BTreeMap<SessionId, Kept>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kept {
+    last: RequestId,
+    /// By layer; layers that remember nothing are absent.
+    layers: BTreeMap<u16, BTreeSet<Listed>>,
+}
+
+/// Why a snapshot cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// Not a snapshot of this version.
+    #[error("offset {offset}: no snapshot of a fold")]
+    Malformed {
+        /// Where reading stopped.
+        offset: usize,
+    },
+    /// It was taken under another policy.
+    #[error("the snapshot was taken under another policy")]
+    OtherPolicy,
+    /// It names a request that the run does not have there.
+    #[error("request {ordinal} is not one of conversation {session}")]
+    OtherRun {
+        /// Number of the request, from 1.
+        ordinal: u64,
+        /// Number of the conversation.
+        session: u32,
+    },
+    /// The messages up to there cannot be taken up again.
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+}
+
+impl Snapshot {
+    /// The bytes that [`Snapshot::from_bytes`] reads.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend(self.policy);
+        number(&mut out, self.sessions.len());
+        for (session, kept) in &self.sessions {
+            out.extend(session.number().to_le_bytes());
+            out.extend(kept.last.number().to_le_bytes());
+            number(&mut out, kept.layers.len());
+            for (layer, sticky) in &kept.layers {
+                out.extend(layer.to_le_bytes());
+                number(&mut out, sticky.len());
+                for (part, equal, group) in sticky {
+                    out.extend(part.number().to_le_bytes());
+                    out.extend(equal.to_le_bytes());
+                    out.extend(group.to_le_bytes());
+                }
+            }
+        }
+        out
+    }
+
+    /// Reads a snapshot.
+    ///
+    /// # Errors
+    /// The bytes are not those of a snapshot of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let mut reader = Reader { bytes, at: 0 };
+        if reader.take(MAGIC.len())? != MAGIC {
+            return Err(SnapshotError::Malformed { offset: 0 });
+        }
+        let policy = reader.array()?;
+        let mut sessions = BTreeMap::new();
+        for _ in 0..reader.u32()? {
+            let session = SessionId::new(reader.u32()?);
+            let last = RequestId::new(reader.u32()?);
+            let mut layers = BTreeMap::new();
+            for _ in 0..reader.u32()? {
+                let layer = u16::from_le_bytes(reader.array()?);
+                let mut sticky = BTreeSet::new();
+                for _ in 0..reader.u32()? {
+                    let (part, equal) = (PartNo::new(reader.u32()?), reader.u32()?);
+                    sticky.insert((part, equal, u16::from_le_bytes(reader.array()?)));
+                }
+                layers.insert(layer, sticky);
+            }
+            sessions.insert(session, Kept { last, layers });
+        }
+        if reader.at != bytes.len() {
+            return Err(SnapshotError::Malformed { offset: reader.at });
+        }
+        Ok(Self { policy, sessions })
+    }
+}
+
+fn number(out: &mut Vec<u8>, count: usize) {
+    let count = u32::try_from(count).expect("lists of a history are counted in 32 bits");
+    out.extend(count.to_le_bytes());
+}
+
+struct Reader<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Reader<'b> {
+    fn take(&mut self, length: usize) -> Result<&'b [u8], SnapshotError> {
+        let end = self.at.saturating_add(length);
+        let taken = self.bytes.get(self.at..end);
+        let taken = taken.ok_or(SnapshotError::Malformed { offset: self.at })?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], SnapshotError> {
+        let offset = self.at;
+        let taken = self.take(N)?;
+        taken.try_into().map_err(|_length| SnapshotError::Malformed { offset })
+    }
+
+    fn u32(&mut self) -> Result<u32, SnapshotError> {
+        self.array().map(u32::from_le_bytes)
+    }
+}
+
+impl<'h> Projector<'h> {
+    /// What has to be kept to go on from here later.
+    pub fn snapshot(&self) -> Snapshot {
+        let kept = self.sessions.iter().filter_map(|(session, state)| {
+            let layers = state.layers.iter().enumerate().filter_map(|(layer, state)| match state {
+                Layer::Clear(state) if !state.sticky.is_empty() => {
+                    Some((u16::try_from(layer).ok()?, state.sticky.clone()))
+                }
+                Layer::Clear(_) | Layer::Window => None,
+            });
+            Some((*session, Kept { last: state.last?, layers: layers.collect() }))
+        });
+        let policy = *self.program.policy.id().as_bytes();
+        Snapshot { policy, sessions: kept.collect() }
+    }
+
+    /// Goes on where a snapshot was taken.
+    ///
+    /// # Errors
+    /// The snapshot is of another policy or run, or an artifact that the caps need is missing.
+    pub fn resume(
+        history: &'h History,
+        source: &'h dyn Source,
+        policy: &'h Policy,
+        shared: Option<Shared<'h>>,
+        snapshot: &Snapshot,
+    ) -> Result<Self, SnapshotError> {
+        let id: PolicyId = policy.id();
+        if *id.as_bytes() != snapshot.policy {
+            return Err(SnapshotError::OtherPolicy);
+        }
+        let mut projector = match shared {
+            Some(shared) => Self::with(history, source, policy, shared),
+            None => Self::new(history, source, policy),
+        };
+        for (session, kept) in &snapshot.sessions {
+            projector.take_up(*session, kept)?;
+        }
+        Ok(projector)
+    }
+
+    /// Takes a conversation's list up from the history, without any step.
+    fn take_up(&mut self, session: SessionId, kept: &Kept) -> Result<(), SnapshotError> {
+        let ordinal = kept.last.ordinal();
+        let other = SnapshotError::OtherRun { ordinal, session: session.number() };
+        let info = self.history.sessions().get(session.index()).ok_or(other.clone())?;
+        let at = info.requests.binary_search(&kept.last).map_err(|_place| other)?;
+        let mut state = State::new(self.program.layers());
+        for request in info.requests.iter().take(at + 1) {
+            let bad = ProjectError::BadList { ordinal: request.ordinal() };
+            let info = self.history.request(*request).ok_or(bad.clone())?;
+            for change in &info.changes {
+                let (from, parts) = state.changed(change).map_err(|_index| bad.clone())?;
+                for part in &parts {
+                    self.effects.learn(&self.index, &self.program, *part)?;
+                }
+                state.apply(Ground { index: &self.index, effects: &self.effects }, from, &parts);
+            }
+        }
+        for (layer, state) in state.layers.iter_mut().enumerate() {
+            let sticky = u16::try_from(layer).ok().and_then(|layer| kept.layers.get(&layer));
+            if let (Layer::Clear(state), Some(sticky)) = (state, sticky) {
+                *state = ClearState::restored(sticky.clone());
+            }
+        }
+        state.last = Some(kept.last);
+        self.sessions.insert(session, state);
+        Ok(())
+    }
+}
