@@ -13,6 +13,7 @@ pub mod assert;
 pub mod cache;
 pub mod diff;
 pub mod fingerprint;
+pub mod memo;
 pub mod recording;
 pub mod selftest;
 pub mod stats;

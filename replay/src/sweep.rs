@@ -1,8 +1,9 @@
 //! Every policy over every recording, on all cores, rows in input order.
 
-use projector::{Account, Fidelity, Policy, ProjectError, Projector};
+use projector::{Account, Fidelity, Index, Policy, ProjectError, Projector, Shared};
 use rayon::prelude::*;
 
+use crate::memo::SharedMemo;
 use crate::recording::Recording;
 
 /// Requests by what their projection rests on.
@@ -92,8 +93,19 @@ impl Row {
 /// # Errors
 /// An artifact that a step has to look at is missing or damaged.
 pub fn row(recording: &Recording, policy: &Policy) -> Result<Row, ProjectError> {
+    let index = Index::new(recording.history());
+    row_with(recording, policy, &index, &SharedMemo::default())
+}
+
+fn row_with(
+    recording: &Recording,
+    policy: &Policy,
+    index: &Index,
+    memo: &SharedMemo,
+) -> Result<Row, ProjectError> {
     let history = recording.history();
-    let mut projector = Projector::new(history, recording.as_source(), policy);
+    let shared = Shared { index, memo };
+    let mut projector = Projector::with(history, recording.as_source(), policy, shared);
     let mut row = Row::default();
     for request in history.requests() {
         let id = request.captured.request;
@@ -105,8 +117,9 @@ pub fn row(recording: &Recording, policy: &Policy) -> Result<Row, ProjectError> 
 
 /// Folds every recording under every policy: recordings outside, policies inside.
 ///
-/// Each cell stands for itself: one that fails does not stop the others. `progress` is called
-/// after each cell, from any thread.
+/// Each cell stands for itself: one that fails does not stop the others. What no policy changes
+/// is worked out once for a recording, and what caps leave of a text once for all that have the
+/// same caps. `progress` is called after each cell, from any thread.
 pub fn sweep(
     recordings: &[Recording],
     policies: &[Policy],
@@ -115,10 +128,14 @@ pub fn sweep(
     let cells: Vec<(usize, usize)> = (0..recordings.len())
         .flat_map(|recording| (0..policies.len()).map(move |policy| (recording, policy)))
         .collect();
+    let indexes: Vec<Index> =
+        recordings.par_iter().map(|recording| Index::new(recording.history())).collect();
+    let memo = SharedMemo::default();
     cells
         .par_iter()
         .filter_map(|(recording, policy)| {
-            let cell = row(recordings.get(*recording)?, policies.get(*policy)?);
+            let index = indexes.get(*recording)?;
+            let cell = row_with(recordings.get(*recording)?, policies.get(*policy)?, index, &memo);
             progress();
             Some(cell.map(|row| Row { recording: *recording, policy: *policy, ..row }))
         })
