@@ -18,6 +18,7 @@ pub mod recording;
 pub mod selftest;
 pub mod stats;
 pub mod sweep;
+pub mod twin;
 pub mod verify;
 
 pub use ledger::event::Rung;

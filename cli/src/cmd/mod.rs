@@ -15,6 +15,7 @@ mod selftest;
 mod show;
 mod stats;
 mod sweep;
+mod twin;
 mod verify;
 
 use clap::Subcommand;
@@ -47,6 +48,7 @@ Exit codes:
     Project(project::ProjectArgs),
     Diff(diff::DiffArgs),
     Sweep(sweep::SweepArgs),
+    Twin(twin::TwinArgs),
     Log(log::LogArgs),
     Show(show::ShowArgs),
     Cat(cat::CatArgs),
@@ -87,6 +89,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Project(args) => project::run(&args, scratch, ui),
         Command::Diff(args) => diff::run(&args, scratch, ui),
         Command::Sweep(args) => sweep::run(&args, scratch, ui),
+        Command::Twin(args) => twin::run(&args, scratch, ui),
         Command::Log(args) => log::run(&args, scratch, ui),
         Command::Show(args) => show::run(&args, scratch, ui),
         Command::Cat(args) => cat::run(&args, scratch, ui),

@@ -8,6 +8,7 @@ use ledger::recorder::RecordError;
 use projector::ProjectError;
 use replay::LoadError;
 use replay::assemble::AssembleError;
+use replay::twin::TwinError;
 
 use super::{Failure, Kind, file};
 
@@ -87,6 +88,16 @@ pub(crate) fn project(error: &ProjectError) -> Failure {
         ProjectError::NoSuchRequest { .. } => Failure::of(Kind::NotFound, error),
         _ => Failure::of(Kind::Damage, error)
             .hint("`counterfold verify` lists all damage of a recording"),
+    }
+}
+
+/// Two runs that cannot be compared.
+pub(crate) fn twin(error: &TwinError) -> Failure {
+    match error {
+        TwinError::Project { source, .. } => project(source),
+        TwinError::Assemble { source, .. } => assemble(source),
+        TwinError::Get(error) => get(error),
+        _ => Failure::of(Kind::Damage, error),
     }
 }
 

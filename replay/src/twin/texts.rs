@@ -1,0 +1,116 @@
+//! Compares two texts word by word: a word may differ where a rule or its own looks say that it
+//! is an id or a number of the run.
+
+use super::rules::{TextRule, Varies};
+
+/// Shortest word that is an id by its looks alone: letters and digits, both among them.
+const RANDOM_CHARS_MIN: usize = 12;
+/// Groups of a UUID.
+const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+
+/// A word that differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word<'t> {
+    pub(super) own: &'t str,
+    pub(super) other: &'t str,
+    /// What it is, and the rule that says so; without one, its looks do.
+    pub(super) varies: Varies,
+    pub(super) rule: Option<usize>,
+}
+
+/// Where two texts part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parted {
+    /// Bytes that both have in common from the start (of each, up to the last tolerated word).
+    pub(super) own_at: usize,
+    pub(super) other_at: usize,
+}
+
+/// Calls `word` with every word that differs and may; an error where the texts part otherwise, or
+/// where `word` says so.
+pub(super) fn compare<'t>(
+    own: &'t str,
+    other: &'t str,
+    rules: &[TextRule],
+    word: &mut dyn FnMut(Word<'t>) -> bool,
+) -> Result<(), Parted> {
+    let (mut own_at, mut other_at) = (0, 0);
+    loop {
+        let (left, right) = (rest(own, own_at), rest(other, other_at));
+        let same = common(left, right);
+        if same == left.len() && same == right.len() {
+            return Ok(());
+        }
+        let parted = Parted { own_at: own_at + same, other_at: other_at + same };
+        let found = differing(own, other, parted, rules).ok_or(parted)?;
+        let (found, own_end, other_end) = found;
+        if !word(found) {
+            return Err(parted);
+        }
+        (own_at, other_at) = (own_end, other_end);
+    }
+}
+
+/// The word around the place where the texts part, and where it ends in each.
+fn differing<'t>(
+    own: &'t str,
+    other: &'t str,
+    at: Parted,
+    rules: &[TextRule],
+) -> Option<(Word<'t>, usize, usize)> {
+    // What stands before the place is the same in both, so a word begins equally far back.
+    for (index, rule) in rules.iter().enumerate() {
+        let is_part = |c: char| match rule.varies {
+            Varies::Id => c.is_ascii_alphanumeric() || c == '-',
+            Varies::Number => c.is_ascii_digit() || matches!(c, '.' | ','),
+        };
+        let (a, b) = (around(own, at.own_at, is_part), around(other, at.other_at, is_part));
+        let stands = |text: &str, start: usize, end: usize| {
+            text.get(..start).is_some_and(|before| before.ends_with(&rule.before))
+                && text.get(end..).is_some_and(|behind| behind.starts_with(&rule.behind))
+        };
+        if stands(own, a.0, a.1) && stands(other, b.0, b.1) && a.0 < a.1 && b.0 < b.1 {
+            let (own, other) = (own.get(a.0..a.1)?, other.get(b.0..b.1)?);
+            return Some((Word { own, other, varies: rule.varies, rule: Some(index) }, a.1, b.1));
+        }
+    }
+    let looks = |is_part: fn(char) -> bool, is_id: fn(&str) -> bool| {
+        let (a, b) = (around(own, at.own_at, is_part), around(other, at.other_at, is_part));
+        let (own, other) = (own.get(a.0..a.1)?, other.get(b.0..b.1)?);
+        let both = own.len() == other.len() && is_id(own) && is_id(other);
+        both.then_some((Word { own, other, varies: Varies::Id, rule: None }, a.1, b.1))
+    };
+    looks(|c| c.is_ascii_hexdigit() || c == '-', is_uuid)
+        .or_else(|| looks(|c| c.is_ascii_alphanumeric(), is_random))
+}
+
+fn rest(text: &str, at: usize) -> &str {
+    text.get(at..).unwrap_or_default()
+}
+
+/// Bytes, whole characters, that both begin with.
+fn common(own: &str, other: &str) -> usize {
+    let pairs = own.bytes().zip(other.bytes());
+    let same = pairs.take_while(|(a, b)| a == b).count();
+    own.floor_char_boundary(same)
+}
+
+/// The stretch around a place whose characters are all part of it.
+fn around(text: &str, at: usize, is_part: impl Fn(char) -> bool) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or_default();
+    let start = before.len() - before.chars().rev().take_while(|c| is_part(*c)).count();
+    let behind = rest(text, at).chars().take_while(|c| is_part(*c)).count();
+    // All parts are ASCII, so that characters are bytes.
+    (start, at + behind)
+}
+
+fn is_uuid(word: &str) -> bool {
+    let groups = word.split('-');
+    groups.map(str::len).eq(UUID_GROUPS) && word.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
+}
+
+fn is_random(word: &str) -> bool {
+    word.len() >= RANDOM_CHARS_MIN
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
