@@ -13,3 +13,5 @@ mod mutants;
 mod recordings;
 mod selftest;
 mod support;
+#[cfg(test)]
+mod twin;
