@@ -8,7 +8,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use projector::Policy;
-use projector::policy::presets::{PRESETS, Preset};
+use projector::policy::presets::{self, PRESETS, Preset};
 
 use crate::error::{Failure, Kind, file};
 use crate::inputs::closest;
@@ -55,6 +55,9 @@ pub(crate) fn resolve(word: &str) -> Result<Named, Failure> {
     if let Some(named) = builtin()?.into_iter().find(|named| named.id == word) {
         return Ok(named);
     }
+    if let Some(preset) = presets::find(word) {
+        return parse(preset.toml, preset.id, preset.id);
+    }
     let path = Path::new(word);
     let looks_like_a_file = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"))
         || word.contains(std::path::is_separator);
@@ -66,7 +69,7 @@ pub(crate) fn resolve(word: &str) -> Result<Named, Failure> {
 
 fn unknown(word: &str) -> Failure {
     let failure = Failure::new(Kind::NotFound, format!("no such policy: {word}"));
-    let ids = PRESETS.iter().map(|preset| preset.id).chain([RECORDED]);
+    let ids = presets::every().map(|preset| preset.id).chain([RECORDED]);
     match closest(word, ids) {
         Some(id) => failure.hint(format!("did you mean {id}?")),
         None => failure.hint(

@@ -8,6 +8,7 @@ pub(crate) mod effect;
 pub(crate) mod index;
 mod layout;
 pub(crate) mod list;
+pub(crate) mod measured;
 pub(crate) mod program;
 mod snapshot;
 mod support;
@@ -25,6 +26,7 @@ use crate::memo::Memo;
 use crate::policy::{Budget, Metric, Op, Policy, Step};
 use crate::projection::{Account, Assumption, Fidelity, Projection, Refusal};
 use crate::stage::clear::{self, ClearState};
+use crate::stage::stack::{self, Outcome};
 use crate::stage::window;
 use effect::Effects;
 use layout::Layout;
@@ -83,6 +85,7 @@ struct State {
 enum Layer {
     Clear(ClearState),
     Window,
+    Stack,
 }
 
 /// What several projectors over one history share.
@@ -236,13 +239,12 @@ impl<'h> Projector<'h> {
             state,
         };
         let acts = info.captured.unsplit.is_none();
-        if acts {
-            run.layers();
-        }
-        let account = run.account(info.captured.body_bytes, acts);
-        let fidelity = match self.unsupported {
+        let outcome = if acts { run.layers() } else { Outcome::default() };
+        let account = run.account(info.captured.body_bytes, acts, outcome);
+        let in_run = outcome.refused.map(|why| Refusal::Unsupported { step: 0, why });
+        let fidelity = match self.unsupported.or(in_run) {
             Some(refusal) => Fidelity::Refused(refusal),
-            None => fidelity(self.program.policy, info, state),
+            None => fidelity(self.program.policy, info, state, outcome),
         };
         Ok((fidelity, account))
     }
@@ -252,6 +254,7 @@ impl State {
     fn new(layers: &[(usize, &Step)]) -> Self {
         let layer = |(_, step): &(usize, &Step)| match step.op {
             Op::ClearResults(_) => Layer::Clear(ClearState::default()),
+            Op::Stack(_) => Layer::Stack,
             _ => Layer::Window,
         };
         Self {
@@ -288,7 +291,7 @@ impl State {
             for layer in &mut self.layers {
                 match layer {
                     Layer::Clear(state) => state.truncate(results),
-                    Layer::Window => {}
+                    Layer::Window | Layer::Stack => {}
                 }
             }
         }
@@ -298,7 +301,7 @@ impl State {
     }
 }
 
-fn fidelity(policy: &Policy, request: &Request, state: &State) -> Fidelity {
+fn fidelity(policy: &Policy, request: &Request, state: &State, outcome: Outcome) -> Fidelity {
     if policy.is_recorded() {
         return Fidelity::Exact;
     }
@@ -310,6 +313,9 @@ fn fidelity(policy: &Policy, request: &Request, state: &State) -> Fidelity {
     }
     if state.edited {
         return Fidelity::Assumed(Assumption::EditsKept { step: 0 });
+    }
+    if outcome.needless {
+        return Fidelity::Assumed(Assumption::NeedlessKept { step: 0 });
     }
     Fidelity::Derived
 }
@@ -325,7 +331,8 @@ struct Run<'r, 'h> {
 }
 
 impl Run<'_, '_> {
-    fn layers(&mut self) {
+    fn layers(&mut self) -> Outcome {
+        let mut outcome = Outcome::default();
         for (layer, (_, step)) in self.program.layers().iter().enumerate() {
             let fires = self.fires(layer, step);
             let State { list, layers, .. } = &mut *self.state;
@@ -334,9 +341,14 @@ impl Run<'_, '_> {
                     clear::run(list, self.ground, (layer, step), state, fires);
                 }
                 (Op::Window(step), _) => window::run(list, self.ground, (layer, step)),
+                // Its first layer does the work of both.
+                (Op::Stack(step), _) if self.program.stack().is_some_and(|it| it.0 == layer) => {
+                    outcome = stack::run(list, self.ground, (layer, step));
+                }
                 _ => {}
             }
         }
+        outcome
     }
 
     /// True when the step acts: its trigger looks at what the steps before have left.
@@ -363,7 +375,7 @@ impl Run<'_, '_> {
         self.frame_bytes + bytes + gaps + marks
     }
 
-    fn account(&self, recorded_bytes: u64, acts: bool) -> Account {
+    fn account(&self, recorded_bytes: u64, acts: bool, outcome: Outcome) -> Account {
         let layer = if acts { self.program.layers().len() } else { 0 };
         let list = &self.state.list;
         let sums = list.sums(layer);
@@ -380,6 +392,7 @@ impl Run<'_, '_> {
             dropped_messages: narrow(dropped),
             broken_pairs: narrow(list.broken(layer) as u64),
             changed: sums.differing > 0 || dropped > 0,
+            stack: outcome.account,
         }
     }
 }

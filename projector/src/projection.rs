@@ -62,12 +62,20 @@ pub enum Assumption {
         /// The first step.
         step: usize,
     },
+    /// The system might have put further results away, because newer ones made them needless;
+    /// they stay.
+    NeedlessKept {
+        /// The step.
+        step: usize,
+    },
 }
 
 impl Assumption {
     fn step(self) -> usize {
         match self {
-            Self::SentIsWhole { step } | Self::EditsKept { step } => step,
+            Self::SentIsWhole { step } | Self::EditsKept { step } | Self::NeedlessKept { step } => {
+                step
+            }
         }
     }
 
@@ -75,6 +83,7 @@ impl Assumption {
         match self {
             Self::SentIsWhole { .. } => "the output as sent is taken for the whole output",
             Self::EditsKept { .. } => "the client's own edits are kept as recorded",
+            Self::NeedlessKept { .. } => "results that newer ones may have made needless stay",
         }
     }
 }
@@ -117,6 +126,27 @@ pub struct Account {
     pub broken_pairs: u32,
     /// The projected bytes differ from the recorded ones.
     pub changed: bool,
+    /// What a `stack` step did.
+    pub stack: StackAccount,
+}
+
+/// What a `stack` step did to a request, by the ruler of its system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct StackAccount {
+    /// Turns of the history that stay.
+    pub kept_turns: u32,
+    /// Turns of the history that are left out.
+    pub dropped_turns: u32,
+    /// Estimated tokens of the history as it is.
+    pub history_tokens_before: u64,
+    /// Estimated tokens of the history that is shown.
+    pub history_tokens_after: u64,
+    /// Results of the history with a placeholder.
+    pub stale_results: u32,
+    /// Results of the turn that is under way with a placeholder.
+    pub active_results: u32,
+    /// Results that would have one, had their text been read back.
+    pub unarchived_results: u32,
 }
 
 /// A projected request.

@@ -17,6 +17,7 @@ use ledger::id::PartNo;
 
 use super::ProjectError;
 use super::index::{Index, Unit, UnitKind};
+use super::measured::{Measure, Measured, Placed};
 use super::program::{Chain, Program, bit};
 use crate::memo::{Capped, Memo, MemoKey, Piece};
 use crate::policy::{Amount, CapText, Op};
@@ -140,6 +141,8 @@ pub(crate) struct Effect {
     pub(crate) units: Vec<UnitEffect>,
     /// Slots that a cap cut, and what is left of them.
     pub(crate) cuts: Vec<(usize, Arc<Capped>)>,
+    /// What a `stack` step measures.
+    pub(crate) stack: Option<Measured>,
 }
 
 /// Effects on all parts that were asked for.
@@ -228,7 +231,33 @@ impl<'h> Effects<'h> {
             effect.differing += u32::from(left.differs);
             effect.units.push(left);
         }
+        if let Some((layer, stack)) = program.stack() {
+            let (history, source) = (self.history, self.source);
+            let measured = Measure { history, source, index, stack }.part(number, part)?;
+            for result in &measured.results {
+                let Some(unit) = known.units.get(result.unit) else { continue };
+                if !unit.whole {
+                    effect.sent_is_whole.get_or_insert(0);
+                }
+                let Some(left) = effect.units.get_mut(result.unit) else { continue };
+                let places = [(layer, &result.stale), (layer + 1, &result.active)];
+                for (layer, placed) in places {
+                    left.instead.extend(
+                        placed.as_ref().and_then(|placed| self.instead(part, unit, layer, placed)),
+                    );
+                }
+            }
+            effect.stack = Some(measured);
+        }
         Ok(effect)
+    }
+
+    /// A text in the place of a result: in its first text, nothing in the others.
+    fn instead(&self, part: &Part, unit: &Unit, layer: usize, placed: &Placed) -> Option<Instead> {
+        let first = part.holes.get(usize::from(*unit.slots.first()?))?;
+        let bytes = first.escape.escaped_bytes(&placed.text);
+        let differs = unit.slots.len() > 1 || !is(self.history.text(first), &placed.text);
+        Some(Instead { layer, bytes, differs })
     }
 
     /// Caps the texts of a result.

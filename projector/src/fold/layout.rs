@@ -1,5 +1,6 @@
 //! Lays a projected request out as segments.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -127,10 +128,27 @@ impl<'r, 'h> Layout<'r, 'h> {
 
     fn replacement(&mut self, part: PartNo, slot: usize, layer: usize) {
         let Some((step, found)) = self.program.layers().get(layer) else { return };
-        let Op::ClearResults(clear) = &found.op else { return };
         let Some(hole) = self.history.part(part).holes.get(slot) else { return };
-        let text = clear.text().into();
+        let text = match &found.op {
+            Op::ClearResults(clear) => clear.text().into(),
+            Op::Stack(_) => {
+                let Some(text) = self.placed(part, slot, layer) else { return };
+                text
+            }
+            _ => return,
+        };
         self.segments.push(Segment::Inserted { step: *step, text, escape: hole.escape });
+    }
+
+    /// What a layer of a stack puts in the place of the result whose first text this is.
+    fn placed(&self, part: PartNo, slot: usize, layer: usize) -> Option<String> {
+        let units = &self.index.part(part).units;
+        let unit = units.iter().position(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));
+        let measured = self.effects.known(part).stack.as_ref()?;
+        let result = measured.results.iter().find(|result| Some(result.unit) == unit)?;
+        let (first, _) = self.program.stack()?;
+        let placed = if layer == first { &result.stale } else { &result.active };
+        placed.as_ref().map(|placed| placed.text.clone())
     }
 
     fn slot(&mut self, part: PartNo, slot: usize, cuts: &[(usize, Arc<Capped>)]) {

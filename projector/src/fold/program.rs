@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use super::index::{Index, ToolNo};
+use crate::policy::op::Stack;
 use crate::policy::{At, CapText, Op, Policy, STEPS_MAX, Step};
 
 const _: () = assert!(STEPS_MAX <= 64, "a mask has 64 bits");
@@ -62,7 +63,12 @@ impl<'p> Program<'p> {
     pub(crate) fn new(policy: &'p Policy, steps: &'p [Step], index: &Index) -> Self {
         let steps = steps.get(..STEPS_MAX).unwrap_or(steps);
         let numbered = steps.iter().enumerate();
-        let layers: Vec<_> = numbered.filter(|(_, step)| step.at != At::Result).collect();
+        let layers = numbered.filter(|(_, step)| step.at != At::Result).flat_map(|numbered| {
+            // A stack has one layer for the history and one for the turn that is under way.
+            let layers = if matches!(numbered.1.op, Op::Stack(_)) { 2 } else { 1 };
+            core::iter::repeat_n(numbered, layers)
+        });
+        let layers: Vec<_> = layers.collect();
         let names = index.tools().iter().map(|name| Some(name.as_slice()));
         let tools = names.chain([None]).map(|name| ToolProgram::new(steps, &layers, name));
         let tools = tools.collect();
@@ -71,6 +77,14 @@ impl<'p> Program<'p> {
 
     pub(crate) fn layers(&self) -> &[(usize, &'p Step)] {
         &self.layers
+    }
+
+    /// The stack, with the first of its two layers.
+    pub(crate) fn stack(&self) -> Option<(usize, &'p Stack)> {
+        self.layers.iter().enumerate().find_map(|(layer, (_, step))| match &step.op {
+            Op::Stack(stack) => Some((layer, stack)),
+            _ => None,
+        })
     }
 
     /// The caps for results of a tool.

@@ -150,7 +150,7 @@ impl<'h> Projector<'h> {
                 Layer::Clear(state) if !state.sticky.is_empty() => {
                     Some((u16::try_from(layer).ok()?, state.sticky.clone()))
                 }
-                Layer::Clear(_) | Layer::Window => None,
+                Layer::Clear(_) | Layer::Window | Layer::Stack => None,
             });
             Some((*session, Kept { last: state.last?, layers: layers.collect() }))
         });

@@ -50,6 +50,8 @@ fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
         Op::CapText(cap) => cap_text(cap),
         Op::ClearResults(clear) => clear_results(clear),
         Op::Window(window) if step.trigger.is_none() => window_step(window),
+        Op::Stack(_) if step.trigger.is_none() && policy.steps.len() == 1 => None,
+        Op::Stack(_) => Some("a `stack` is the only step of its policy and has no trigger"),
         _ => Some("the op is not carried out yet"),
     }
 }

@@ -24,19 +24,26 @@ pub struct Retention {
 pub fn keep(events: &[Event], policy: Retention, per_token: UnitsPerToken) -> Vec<Event> {
     let content = events.iter().filter(|event| ruler::is_content(event));
     let turns = ruler::turns(content, per_token);
-    let mut kept = BTreeSet::new();
+    let tokens: Vec<u64> = turns.iter().map(|turn| turn.tokens).collect();
+    let newest = turns.iter().rev().take(kept(&tokens, policy));
+    let keys: BTreeSet<_> = newest.map(|turn| &turn.key).collect();
+    events.iter().filter(|event| keys.contains(&event.turn_key())).cloned().collect()
+}
+
+/// How many of the newest turns stay, given the estimated tokens of each, oldest first.
+pub fn kept(turn_tokens: &[u64], policy: Retention) -> usize {
+    let mut kept = 0;
     let mut tokens = 0;
-    for turn in turns.iter().rev() {
-        let count = wide(kept.len());
+    for turn in turn_tokens.iter().rev() {
+        let count = wide(kept);
         let must = count < policy.min_recent_turns;
         let too_many = policy.max_turns.is_some_and(|max| count >= max);
-        let too_much =
-            policy.max_tokens.is_some_and(|max| tokens > 0 && tokens + turn.tokens > max);
+        let too_much = policy.max_tokens.is_some_and(|max| tokens > 0 && tokens + turn > max);
         if !must && (too_many || too_much) {
             break;
         }
-        kept.insert(&turn.key);
-        tokens += turn.tokens;
+        kept += 1;
+        tokens += turn;
     }
-    events.iter().filter(|event| kept.contains(&event.turn_key())).cloned().collect()
+    kept
 }

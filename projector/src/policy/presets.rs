@@ -40,6 +40,7 @@ presets![
 presets![
     /// What known harnesses do; ids carry the harness's version.
     HARNESSES:
+    "maka@f19eede",
 ];
 
 impl Preset {

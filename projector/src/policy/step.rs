@@ -121,6 +121,7 @@ impl OpWord {
             | Self::Inject
             | Self::Tools
             | Self::TotalCap
+            | Self::Stack
             | Self::OnOverflow => false,
         }
     }

@@ -2,4 +2,5 @@
 
 pub mod cap;
 pub mod clear;
+pub(crate) mod stack;
 pub mod window;

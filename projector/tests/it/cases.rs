@@ -14,6 +14,7 @@ use crate::run::{Made, Run};
 mod clearing;
 mod errors;
 mod fidelity;
+mod stack;
 
 const WHOLE: Dropped = Dropped::Bytes(0);
 

@@ -37,6 +37,7 @@ fn step_words(step: &Step) -> String {
         Op::Inject(_) => "adds texts".to_owned(),
         Op::Tools(_) => "chooses tools".to_owned(),
         Op::TotalCap(cap) => format!("caps all texts at {}", amount(cap.limit, cap.unit)),
+        Op::Stack(stack) => format!("runs the stack of {}", stack.system.word()),
         Op::OnOverflow(guard) => format!("{} on overflow", guard.action.word()),
     };
     format!("{what}{}", tools(&step.applies))

@@ -1,4 +1,4 @@
-//! The primitives: fourteen ops and a guard, each with its parameters.
+//! The primitives: fourteen ops, a guard, and a system's whole stack, each with its parameters.
 
 mod cap_args;
 mod cap_lines;
@@ -11,6 +11,7 @@ mod inject;
 mod media;
 mod on_overflow;
 mod repair;
+mod stack;
 mod summary;
 mod tools;
 mod total_cap;
@@ -29,6 +30,7 @@ pub use inject::{DropOrder, Inject, InjectItem, InjectKind, InjectOn};
 pub use media::{Media, MediaAction};
 pub use on_overflow::{OnOverflow, OverflowAction};
 pub use repair::{IdRule, Repair};
+pub use stack::{OverHistory, Stack, StackActive, StackStale, StackSystem};
 pub use summary::{
     Appended, Deterministic, Place, Retain, RetainBoundary, RetainOrder, Role, Summary, SummaryPre,
     SummarySource,
@@ -148,6 +150,8 @@ ops! {
     Tools = "tools" at [Request],
     /// Cuts the largest texts until a request fits.
     TotalCap = "total_cap" at [Request, Event],
+    /// Runs the budget stack of one system, by its own rules.
+    Stack = "stack" at [Request],
     /// What is done when a request would not fit.
     OnOverflow = "on_overflow" at [Overflow, Request],
 }
