@@ -1,5 +1,8 @@
 //! Token estimators: integer arithmetic with a name, so that a number can say what it rests on.
 
+pub mod message;
+mod python;
+
 use crate::policy::words;
 
 words! {
