@@ -1,6 +1,8 @@
 //! The policies that can be named: built-in ones by id, others by the path of a TOML file.
 
 mod explain;
+pub(crate) mod json_schema;
+pub(crate) mod page;
 mod params;
 
 use std::fs;
@@ -9,6 +11,7 @@ use std::path::Path;
 
 use projector::Policy;
 use projector::policy::presets::{self, PRESETS, Preset};
+use projector::policy::{About, PolicyError, Setting};
 
 use crate::error::{Failure, Kind, file};
 use crate::inputs::closest;
@@ -28,21 +31,16 @@ name = \"recorded\"
 estimator = \"b4ceil\"
 ";
 
-/// A policy with the name that reports use and the text that it was read from.
+/// A policy with the name that reports use.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub(crate) id: String,
-    pub(crate) toml: String,
     pub(crate) policy: Policy,
 }
 
 /// All built-in policies, `recorded` first.
 pub(crate) fn builtin() -> Result<Vec<Named>, Failure> {
-    let recorded = Named {
-        id: RECORDED.to_owned(),
-        toml: RECORDED_TOML.to_owned(),
-        policy: Policy::recorded(),
-    };
+    let recorded = Named { id: RECORDED.to_owned(), policy: Policy::recorded() };
     let mut all = vec![recorded];
     for Preset { id, toml } in PRESETS {
         all.push(parse(toml, id, id)?);
@@ -50,19 +48,61 @@ pub(crate) fn builtin() -> Result<Vec<Named>, Failure> {
     Ok(all)
 }
 
+/// A built-in policy as lists show it.
+pub(crate) struct Listed {
+    pub(crate) id: &'static str,
+    pub(crate) about: Option<About>,
+    pub(crate) unknown: Vec<String>,
+    /// None where constants have to be set first.
+    pub(crate) policy: Option<Policy>,
+}
+
+/// All built-in policies, `recorded` first, those of known programs last.
+pub(crate) fn listed() -> Result<Vec<Listed>, Failure> {
+    let recorded = Policy::recorded();
+    let recorded =
+        Listed { id: RECORDED, about: None, unknown: Vec::new(), policy: Some(recorded) };
+    let mut all = vec![recorded];
+    for Preset { id, toml } in presets::every() {
+        let outline = Policy::outline(toml).map_err(|error| explain(&error, toml, id))?;
+        let policy = match outline.unknown.as_slice() {
+            [] => Some(parse(toml, id, id)?.policy),
+            // Constants that nobody has documented have no value here.
+            _ => None,
+        };
+        all.push(Listed { id, about: outline.about, unknown: outline.unknown, policy });
+    }
+    Ok(all)
+}
+
 /// The policy that a word stands for: a built-in id, else a file.
 pub(crate) fn resolve(word: &str) -> Result<Named, Failure> {
-    if let Some(named) = builtin()?.into_iter().find(|named| named.id == word) {
-        return Ok(named);
+    resolve_with(word, &[])
+}
+
+/// The same, with parameters that were set as `KEY=VALUE`.
+pub(crate) fn resolve_with(word: &str, set: &[String]) -> Result<Named, Failure> {
+    let (id, toml, place) = source(word)?;
+    let mut named = parse_with(&toml, &id, &place, set)?;
+    if id.is_empty() {
+        named.id.clone_from(&named.policy.name);
     }
-    if let Some(preset) = presets::find(word) {
-        return parse(preset.toml, preset.id, preset.id);
+    Ok(named)
+}
+
+/// Id (empty for a file), text and place of the policy that a word stands for.
+pub(crate) fn source(word: &str) -> Result<(String, String, String), Failure> {
+    if word == RECORDED {
+        return Ok((word.to_owned(), RECORDED_TOML.to_owned(), word.to_owned()));
+    }
+    if let Some(Preset { id, toml }) = presets::find(word) {
+        return Ok(((*id).to_owned(), (*toml).to_owned(), (*id).to_owned()));
     }
     let path = Path::new(word);
     let looks_like_a_file = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"))
         || word.contains(std::path::is_separator);
     if looks_like_a_file || path.is_file() {
-        return read(path);
+        return Ok((String::new(), text_of(path)?, path.display().to_string()));
     }
     Err(unknown(word))
 }
@@ -80,7 +120,13 @@ fn unknown(word: &str) -> Failure {
 }
 
 /// Reads a policy file.
-pub(crate) fn read(path: &Path) -> Result<Named, Failure> {
+pub(crate) fn read(path: &Path, set: &[String]) -> Result<Named, Failure> {
+    let mut named = parse_with(&text_of(path)?, "", &path.display().to_string(), set)?;
+    named.id.clone_from(&named.policy.name);
+    Ok(named)
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
     let failed = |error| file("read", path, &error);
     let mut bytes = Vec::new();
     let opened = fs::File::open(path).map_err(failed)?;
@@ -90,18 +136,28 @@ pub(crate) fn read(path: &Path) -> Result<Named, Failure> {
         let words = format!("more than {FILE_BYTES_MAX} bytes: {shown}");
         return Err(Failure::new(Kind::Format, words).hint("is it a policy?"));
     }
-    let Ok(text) = String::from_utf8(bytes) else {
-        return Err(Failure::new(Kind::Format, format!("not UTF-8 text: {shown}"))
-            .hint("a policy is a TOML file; `counterfold policy show cap-4k` prints one"));
-    };
-    let mut named = parse(&text, "", &shown.to_string())?;
-    named.id.clone_from(&named.policy.name);
-    Ok(named)
+    String::from_utf8(bytes).map_err(|_invalid| {
+        Failure::new(Kind::Format, format!("not UTF-8 text: {shown}"))
+            .hint("a policy is a TOML file; `counterfold policy show cap-4k` prints one")
+    })
 }
 
 fn parse(toml: &str, id: &str, place: &str) -> Result<Named, Failure> {
-    let policy = Policy::from_toml(toml).map_err(|error| explain(&error, toml, place))?;
-    Ok(Named { id: id.to_owned(), toml: toml.to_owned(), policy })
+    parse_with(toml, id, place, &[])
+}
+
+fn parse_with(toml: &str, id: &str, place: &str, set: &[String]) -> Result<Named, Failure> {
+    let mut settings = Vec::with_capacity(set.len());
+    for words in set {
+        let Some((key, value)) = words.split_once('=') else {
+            return Err(Failure::new(Kind::Usage, format!("not KEY=VALUE: {words}"))
+                .hint("as in `--set cap_text.limit=30000`"));
+        };
+        settings.push(Setting { key, value });
+    }
+    let read = |error: PolicyError| explain(&error, toml, place);
+    let policy = Policy::from_toml_with(toml, &settings).map_err(read)?;
+    Ok(Named { id: id.to_owned(), policy })
 }
 
 #[cfg(test)]
@@ -112,7 +168,8 @@ mod tests {
     fn every_built_in_policy_parses_under_its_own_name() {
         for named in builtin().unwrap() {
             assert_eq!(named.policy.name, named.id);
-            let again = Policy::from_toml(&named.toml).unwrap();
+            let (_, toml, _) = source(&named.id).unwrap();
+            let again = Policy::from_toml(&toml).unwrap();
             assert_eq!(again.id(), named.policy.id(), "{}", named.id);
         }
     }

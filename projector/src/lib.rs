@@ -19,6 +19,7 @@ pub mod memo;
 pub mod policy;
 pub mod projection;
 pub mod stage;
+pub mod text;
 pub mod view;
 
 pub use fold::{Index, ProjectError, Projector, Shared, Snapshot, SnapshotError, project};

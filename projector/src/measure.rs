@@ -42,6 +42,12 @@ words! {
     }
 }
 
+/// Counts tokens exactly. The caller brings it: vocabularies are no part of this crate.
+pub trait TokenCounter {
+    /// Tokens of a text in the vocabulary of an estimator; `None`: it does not have it.
+    fn count(&self, estimator: Estimator, text: &str) -> Option<u64>;
+}
+
 impl Estimator {
     /// The id used in policies and reports.
     pub fn id(self) -> &'static str {
@@ -52,4 +58,53 @@ impl Estimator {
     pub fn tokens(self, body_bytes: u64) -> u64 {
         body_bytes.div_ceil(4)
     }
+
+    /// Estimated tokens of a text: of a whole message for `lc_approx`, of a whole block for
+    /// `dsh1`, of JSON for the estimators that look at JSON.
+    ///
+    /// `None`: there is no counter for it, or it is not an estimate of this registry.
+    pub fn text(self, text: &str, counter: Option<&dyn TokenCounter>) -> Option<u64> {
+        let bytes = text.len() as u64;
+        let chars = || text.chars().count() as u64;
+        let units = || text.encode_utf16().count() as u64;
+        Some(match self {
+            Self::B4Ceil | Self::CodexItem => bytes.div_ceil(4),
+            Self::Cp4Ceil => chars().div_ceil(4),
+            Self::U16x4Round => (units() + 2) / 4,
+            Self::U16x4Ceil => units().div_ceil(4),
+            Self::JsonU16x3Ceil => units().div_ceil(3).max(1),
+            Self::Gemini1 => message::gemini_text_quarters(text) / 4,
+            Self::LcApprox => chars().div_ceil(4) + message::LANGCHAIN_EXTRA,
+            Self::LcApprox33 => (chars() * 10).div_ceil(33) + message::LANGCHAIN_EXTRA,
+            Self::JsonB4x13 => bytes.div_ceil(4) * 13 / 10,
+            Self::Dsh1 => units().div_ceil(4) + DSH_BLOCK,
+            Self::TiktokenCl100k | Self::TiktokenO200k => counter?.count(self, text)?,
+            Self::External | Self::None => return None,
+        })
+    }
+}
+
+/// Tokens that the DeepSeek harness adds for each block, and for each role.
+pub const DSH_BLOCK: u64 = 4;
+/// Bytes that Codex CLI takes for an image.
+pub const CODEX_IMAGE_BYTES: u64 = 7_373;
+
+/// Bytes that Codex CLI takes for encrypted reasoning of so many base64 bytes.
+pub fn codex_reasoning_bytes(encrypted: u64) -> u64 {
+    (encrypted.saturating_mul(3) / 4).saturating_sub(650)
+}
+
+/// Bytes that Codex CLI takes for an encrypted output of so many bytes.
+pub fn codex_encrypted_output_bytes(encrypted: u64) -> u64 {
+    encrypted.saturating_mul(9).div_ceil(16)
+}
+
+/// An estimate calibrated on the record: multiplied with what the provider has reported for a
+/// request over the estimate of that request, rounded up. `None`: that estimate is 0.
+pub fn calibrated(estimate: u64, reported: u64, own: u64) -> Option<u64> {
+    if own == 0 {
+        return None;
+    }
+    let scaled = (u128::from(estimate) * u128::from(reported)).div_ceil(u128::from(own));
+    Some(u64::try_from(scaled).unwrap_or(u64::MAX))
 }

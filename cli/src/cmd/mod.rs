@@ -11,6 +11,7 @@ mod log;
 mod paranoid;
 mod policy;
 mod project;
+mod reference_markdown;
 mod selftest;
 mod show;
 mod stats;
@@ -53,7 +54,7 @@ Exit codes:
     Show(show::ShowArgs),
     Cat(cat::CatArgs),
     Stats(stats::StatsArgs),
-    /// List, show and check context policies
+    /// List, show, check and apply context policies
     ///
     /// A policy is a list of steps that decide what of a run the model is shown: caps on tool
     /// outputs, replacement of old ones, a window over messages. Some are built in, others are
@@ -65,6 +66,7 @@ Examples:
   counterfold policy list
   counterfold policy show cap-4k > mine.toml
   counterfold policy check mine.toml
+  counterfold policy apply codex@820f85c output.txt
 
 Exit codes:
   0  fine
@@ -77,6 +79,8 @@ Exit codes:
     Fingerprint(fingerprint::FingerprintArgs),
     #[command(hide = true)]
     HelpMarkdown(help_markdown::HelpMarkdownArgs),
+    #[command(hide = true)]
+    ReferenceMarkdown(reference_markdown::ReferenceMarkdownArgs),
 }
 
 /// Runs a command.
@@ -98,5 +102,6 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Completions(args) => completions::run(args, ui),
         Command::Fingerprint(args) => fingerprint::run(&args, ui),
         Command::HelpMarkdown(args) => help_markdown::run(args, ui),
+        Command::ReferenceMarkdown(args) => reference_markdown::run(args, ui),
     }
 }

@@ -1,13 +1,17 @@
-//! `policy`: the built-in policies, and whether a file is one.
+//! `policy`: the built-in policies, whether a file is one, and what one makes of a text.
+
+mod apply;
+mod schema;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use projector::policy::About;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Failure, Kind, Outcome};
-use crate::policies::{self, Named, PolicyParams};
+use crate::policies::{self, PolicyParams};
 use crate::report::table::{Column, Table};
 use crate::text;
 use crate::ui::Ui;
@@ -21,12 +25,24 @@ pub(crate) enum PolicyCommand {
     List(ListArgs),
     Show(ShowArgs),
     Check(CheckArgs),
+    Apply(apply::ApplyArgs),
+    Schema(schema::SchemaArgs),
+}
+
+/// Parameters that are set beside the text of a policy.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SetArgs {
+    /// Set a parameter: OP.FIELD=VALUE, OP.N.FIELD=VALUE for the N-th step of that op, or
+    /// FIELD=VALUE for a field of the policy; the value is TOML, or a word or text as it is
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
 }
 
 /// List the built-in policies
 ///
 /// Lists the policies that commands know by id. Other policies are TOML files and are named by
-/// their path. The policy id is the hash of what a policy does; its name is not part of it.
+/// their path. The policy id is the hash of what a policy does; its name is not part of it. A
+/// policy with constants that nobody has documented has no id before they are set.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,12 +59,13 @@ pub(crate) struct ListArgs {
 /// Print a policy
 ///
 /// Prints the TOML of a built-in policy or of a policy file, as a start for one of your own.
-/// With JSON: its parameters, its canonical text and its policy id.
+/// With JSON: its parameters, those that were set included, its canonical text and its policy id.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   counterfold policy show cap-4k > mine.toml
   counterfold policy show mine.toml --format json
+  counterfold policy show roo@cb83656 --set cap_text.limit=30000 --format json
 
 Exit codes:
   0  printed
@@ -57,6 +74,8 @@ pub(crate) struct ShowArgs {
     /// A built-in id, or a policy file
     #[arg(value_name = "ID")]
     id: String,
+    #[command(flatten)]
+    set: SetArgs,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -80,6 +99,8 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
+    set: SetArgs,
+    #[command(flatten)]
     format: FormatArgs,
 }
 
@@ -88,6 +109,8 @@ pub(crate) fn run(command: &PolicyCommand, ui: &mut Ui) -> Ended {
         PolicyCommand::List(args) => list(*args, ui),
         PolicyCommand::Show(args) => show(args, ui),
         PolicyCommand::Check(args) => check(args, ui),
+        PolicyCommand::Apply(args) => apply::run(args, ui),
+        PolicyCommand::Schema(args) => schema::run(*args, ui),
     }
 }
 
@@ -100,15 +123,17 @@ struct ListDocument {
 #[derive(Serialize)]
 struct ListEntry {
     id: String,
-    harness: &'static str,
-    version: &'static str,
-    documented: &'static str,
-    unknown: [&'static str; 0],
-    policy_id: String,
+    harness: String,
+    version: String,
+    /// When and how it was looked at; empty for policies that describe no program.
+    documented: String,
+    unknown: Vec<String>,
+    /// None where constants have to be set first.
+    policy_id: Option<String>,
 }
 
 fn list(args: ListArgs, ui: &mut Ui) -> Ended {
-    let all = policies::builtin()?;
+    let all = policies::listed()?;
     match args.format.format {
         Format::Table => {
             let mut table = Table::new(&[
@@ -116,22 +141,30 @@ fn list(args: ListArgs, ui: &mut Ui) -> Ended {
                 Column::Left("policy id"),
                 Column::Left("what it does"),
             ]);
-            for named in &all {
-                let policy_id = named.policy.id().to_string();
+            for listed in &all {
+                let (policy_id, words) = match &listed.policy {
+                    Some(policy) => (policy.id().to_string(), policies::words(policy)),
+                    None => ("-".to_owned(), needs(&listed.unknown)),
+                };
                 let short = policy_id.get(..ID_DIGITS).unwrap_or(&policy_id);
-                let words = policies::words(&named.policy);
-                table.row([named.id.as_str().into(), short.into(), words.into()]);
+                table.row([listed.id.into(), short.into(), words.into()]);
             }
             ui.table(&table)?;
         }
         Format::Json => {
-            let entry = |named: Named| ListEntry {
-                policy_id: named.policy.id().to_string(),
-                id: named.id,
-                harness: "none",
-                version: "1",
-                documented: "",
-                unknown: [],
+            let entry = |listed: policies::Listed| {
+                let about = listed.about;
+                let of = |field: fn(&About) -> String, none: &str| {
+                    about.as_ref().map_or_else(|| none.to_owned(), field)
+                };
+                ListEntry {
+                    policy_id: listed.policy.map(|policy| policy.id().to_string()),
+                    id: listed.id.to_owned(),
+                    harness: of(|about| about.harness.clone(), "none"),
+                    version: of(|about| about.version.clone(), "1"),
+                    documented: of(|about| format!("{} {}", about.date, about.evidence.word()), ""),
+                    unknown: listed.unknown,
+                }
             };
             ui.json(&ListDocument {
                 schema: "counterfold.policies/1",
@@ -140,6 +173,11 @@ fn list(args: ListArgs, ui: &mut Ui) -> Ended {
         }
     }
     Ok(Outcome::Fine)
+}
+
+/// What a policy wants to be set first.
+fn needs(unknown: &[String]) -> String {
+    format!("needs {}", unknown.join(", "))
 }
 
 #[derive(Serialize)]
@@ -152,19 +190,33 @@ struct ShowDocument<'n> {
 }
 
 fn show(args: &ShowArgs, ui: &mut Ui) -> Ended {
-    let named = policies::resolve(&args.id)?;
+    let named = policies::resolve_with(&args.id, &args.set.set);
     match args.format.format {
         Format::Table => {
-            ui.content(named.toml.as_bytes(), false)?;
-            ui.note(format_args!("policy id {}", named.policy.id()));
+            // A policy that wants something to be set is shown nonetheless: it is a start.
+            let (_, toml, _) = policies::source(&args.id)?;
+            if let Err(failure) = &named
+                && !args.set.set.is_empty()
+            {
+                ui.failure(failure);
+                return Ok(Outcome::Undecided);
+            }
+            ui.content(toml.as_bytes(), false)?;
+            match &named {
+                Ok(named) => ui.note(format_args!("policy id {}", named.policy.id())),
+                Err(failure) => ui.warning(failure),
+            }
         }
-        Format::Json => ui.json(&ShowDocument {
-            schema: "counterfold.policy/1",
-            id: &named.id,
-            policy_id: named.policy.id().to_string(),
-            params: policies::params(&named.policy),
-            canonical: named.policy.canonical(),
-        })?,
+        Format::Json => {
+            let named = named?;
+            ui.json(&ShowDocument {
+                schema: "counterfold.policy/1",
+                id: &named.id,
+                policy_id: named.policy.id().to_string(),
+                params: policies::params(&named.policy),
+                canonical: named.policy.canonical(),
+            })?;
+        }
     }
     Ok(Outcome::Fine)
 }
@@ -181,7 +233,7 @@ struct CheckDocument {
 }
 
 fn check(args: &CheckArgs, ui: &mut Ui) -> Ended {
-    let read = policies::read(&args.file);
+    let read = policies::read(&args.file, &args.set.set);
     let unreadable = |failure: &Failure| failure.kind != Kind::Format;
     let file = args.file.display().to_string();
     if args.format.format == Format::Json {

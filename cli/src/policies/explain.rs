@@ -50,7 +50,11 @@ fn hint(reason: &str) -> Option<String> {
         };
     }
     if reason.starts_with("undocumented constants") {
-        return Some(format!("set them, as in `--set {found}=VALUE`"));
+        let (op, field) = found.split_once('.').unwrap_or((found, "field"));
+        return Some(format!(
+            "set them with `--set {found}=VALUE`, or in a file that has this policy as its \
+             `base` and `{field} = ...` in an `[[override]]` of op \"{op}\""
+        ));
     }
     reason.starts_with("missing field").then(|| {
         format!(

@@ -15,18 +15,92 @@ fn the_built_in_policies_and_their_ids_do_not_change() {
     let folder = Folder::new();
     // Not filtered: a changed id is a changed policy.
     assert_snapshot!(folded(&folder.run(&["policy", "list"]).text()), @r#"
-    id                policy id     what it does
-    recorded          fcd36a178f30  shows every request as it was recorded
-    cap-2k            3fd663e7a28f  caps tool outputs at 2,000 bytes, keeps both ends
-    cap-4k            4fd73f815352  caps tool outputs at 4,000 bytes, keeps both ends
-    cap-8k            0110d749576b  caps tool outputs at 8,000 bytes, keeps both ends
-    cap-16k           effcf4498111  caps tool outputs at 16,000 bytes, keeps both ends
-    head-200-lines    19fbc3481ac6  caps tool outputs at 200 lines, keeps the beginning
-    clear-keep-3      3ee02adbc5e2  clears tool outputs but the newest 3, at every request
-    clear-60k-keep-3  1b661d5d5c5d  clears tool outputs but the newest 3, when est_tokens > 60\
-    ,000, for good
-    window-20         c8e7616c1830  keeps the first 2 and the newest 20 messages, and whole to\
-    ol exchanges
+    id                                     policy id     what it does
+    recorded                               fcd36a178f30  shows every request as it was recorde\
+    d
+    cap-2k                                 071c75d382f9  caps tool outputs at 2,000 bytes, kee\
+    ps both ends
+    cap-4k                                 77eb6cce4116  caps tool outputs at 4,000 bytes, kee\
+    ps both ends
+    cap-8k                                 15308100dad3  caps tool outputs at 8,000 bytes, kee\
+    ps both ends
+    cap-16k                                748bce70db27  caps tool outputs at 16,000 bytes, ke\
+    eps both ends
+    head-200-lines                         e609f94861d2  caps tool outputs at 200 lines, keeps\
+     the beginning
+    clear-keep-3                           3ee02adbc5e2  clears tool outputs but the newest 3,\
+     at every request
+    clear-60k-keep-3                       1b661d5d5c5d  clears tool outputs but the newest 3,\
+     when est_tokens > 60,000, for good
+    window-20                              c8e7616c1830  keeps the first 2 and the newest 20 m\
+    essages, and whole tool exchanges
+    codex@820f85c                          3d0fdd9eed8c  caps tool outputs at 10,000 tokens, k\
+    eeps both ends; caps the texts of an output at 10,000 tokens together; mends calls and res\
+    ults; puts a summary (recorded) in the place of old messages; retry_drop_oldest on overflo\
+    w
+    codex-bytes@820f85c                    5a5179de4917  caps tool outputs at 10,000 bytes, ke\
+    eps both ends; caps the texts of an output at 10,000 bytes together; mends calls and resul\
+    ts; puts a summary (recorded) in the place of old messages; retry_drop_oldest on overflow
+    anthropic-context-management@20250919  -             needs clear_results.replacement
+    claude-code~documented@2.1.240         -             needs cap_text.1.limit, cap_text.1.ma\
+    rker, cap_text.2.marker, cap_text.3.marker, dedupe_reads.replacement, clear_results.keep, \
+    clear_results.trigger, clear_results.replacement, summary.trigger
+    openhands@611629e                      5630e0a8c47b  caps tool outputs at 30,000 character\
+    s, keeps both ends (only terminal); caps tool outputs at 50,000 characters, keeps both end\
+    s; puts a summary (recorded) in the place of old messages; mends calls and results
+    gemini-cli@0.61.0                      461e698803ef  caps tool outputs at `gemini_remainin\
+    g` UTF-16 units, keeps both ends (200 per mille at the beginning) (only run_shell_command)\
+    ; caps tool outputs at `gemini_remaining` UTF-16 units, keeps both ends (200 per mille at \
+    the beginning) (only mcp_*); puts a summary (recorded) in the place of old messages; clear\
+    s tool outputs but the newest 50,000 tokens, at every request, for good (not activate_skil\
+    l, ask_user, enter_plan_mode, exit_plan_mode); error on overflow
+    opencode@1.18.33                       1f4f42658203  caps tool outputs at 2,000 lines and \
+    51,200 bytes (not bash); caps tool outputs at 2,000 lines and 51,200 bytes (only bash); pu\
+    ts a summary (recorded) in the place of old messages
+    goose@0036b81                          -             needs cap_text.marker
+    cline-basic@21cb8d2                    8247677da733  caps tool outputs at 8,000 UTF-16 uni\
+    ts, keeps both ends; caps tool outputs at 50,000 UTF-16 units, keeps both ends; caps tool \
+    outputs at 200,000 UTF-16 units, keeps both ends; replaces older reads of a file; caps all\
+     texts at 6,000,000 bytes; mends calls and results; puts a summary (deterministic) in the \
+    place of old messages
+    cline-legacy@pre-791d238               -             needs dedupe_reads.replacement, windo\
+    w.gap_marker
+    roo@cb83656                            -             needs cap_text.limit
+    aider@5dc9490                          d440845dcc53  puts a summary (recorded) in the plac\
+    e of old messages
+    swe-agent-last5@3ea751c                74684208e82e  caps tool outputs at 100,000 characte\
+    rs, keeps the beginning; clears tool outputs but the newest 5, at every request
+    mini-swe-agent@2.4.6                   f2ef94515557  caps tool outputs at 10,000 character\
+    s, keeps both ends (5,000 and 5,000)
+    mini-swe-agent-default@2.4.6           131854bf65fa  caps tool outputs at 10,000 character\
+    s, keeps both ends (5,000 and 5,000)
+    langchain-clear-tool-uses@1.5.2        0c9c72a45f39  clears tool outputs but the newest 3,\
+     when est_tokens > 100,000
+    langchain-trim-last@core1.8.3          -             needs window.keep
+    langchain-summarization@1.5.2          -             needs summary.trigger
+    vercel-prune@6.0.326                   6d40c9483977  leaves old reasoning out; clears tool\
+     outputs but the newest 1 messages, at every request
+    openai-agents-trimmer@0.24.0           a1875a1902f0  clears tool outputs but the newest 2 \
+    user_turns, at every request
+    letta@0.16.8                           b0b34ceda25f  caps tool outputs at `letta_return` c\
+    haracters, keeps the beginning; puts a summary (recorded) in the place of old messages
+    smolagents@1.26.0                      25bbb69d7448  caps tool outputs at 20,000 character\
+    s, keeps both ends
+    pi@0.73.1                              76195b34facd  caps tool outputs at 2,000 lines and \
+    51,200 bytes (not bash); caps tool outputs at 2,000 lines and 51,200 bytes (only bash); pu\
+    ts a summary (recorded) in the place of old messages
+    crush@37f36e9                          ee3539bfdb65  caps tool outputs at 30,000 columns, \
+    keeps both ends (15,000 and 15,000); puts a summary (recorded) in the place of old message\
+    s
+    terminus-2@harbor0.26.0                588e1faf8d80  caps tool outputs at 10,000 bytes, ke\
+    eps both ends; puts a summary (recorded) in the place of old messages; leaves old messages\
+     out
+    deepseek-harness@b150a55               323cedd256c9  caps tool outputs at 8,192 characters\
+    , keeps both ends (4,096 and 1,024); puts a summary (recorded) in the place of old message\
+    s
+    maka@f19eede                           -             needs clear_results.replacement, wind\
+    ow.keep
+    deepagents@0.7.8                       -             needs cap_text.marker
     "#);
 }
 
@@ -35,7 +109,7 @@ fn the_list_as_json_is_what_the_reference_says() {
     let folder = Folder::new();
     let mut json = folder.run(&["policy", "list", "--format", "json"]).json();
     let policies = json["policies"].as_array_mut().unwrap();
-    assert_eq!(policies.len(), 9);
+    assert_eq!(policies.len(), 9 + 28);
     policies.truncate(2);
     assert_snapshot!(serde_json::to_string_pretty(&json).unwrap(), @r#"
     {
@@ -52,7 +126,7 @@ fn the_list_as_json_is_what_the_reference_says() {
           "documented": "",
           "harness": "none",
           "id": "cap-2k",
-          "policy_id": "3fd663e7a28ff2c86be095a9996f07ed04c514fc89874d039d05fdbe30ebaa38",
+          "policy_id": "071c75d382f9b458304a4704561baf60b99547c0ef73fa60721cb92c14cad8f2",
           "unknown": [],
           "version": "1"
         }
@@ -66,13 +140,22 @@ fn the_list_as_json_is_what_the_reference_says() {
 fn every_built_in_policy_can_be_shown_and_checked() {
     let folder = Folder::new();
     let json = folder.run(&["policy", "list", "--format", "json"]).json();
+    let mut unset = 0;
     for policy in json["policies"].as_array().unwrap() {
         let id = policy["id"].as_str().unwrap();
-        folder.write("p.toml", &folder.run(&["policy", "show", id]).out);
+        let shown = folder.run(&["policy", "show", id]);
+        assert_eq!(shown.code, 0, "{id}");
+        folder.write("p.toml", &shown.out);
         let checked = folder.run(&["policy", "check", "p.toml"]);
-        let policy_id = policy["policy_id"].as_str().unwrap();
-        assert_eq!(checked.text(), format!("ok: p.toml: {id} {policy_id}\n"));
+        if let Some(policy_id) = policy["policy_id"].as_str() {
+            assert_eq!(checked.text(), format!("ok: p.toml: {id} {policy_id}\n"));
+        } else {
+            assert_eq!(checked.code, 1, "{id}");
+            assert!(checked.err.contains("undocumented constants"), "{}", checked.err);
+            unset += 1;
+        }
     }
+    assert_eq!(unset, 8);
 }
 
 #[test]
@@ -86,7 +169,8 @@ fn a_misspelt_field_is_shown_in_its_line() {
     nabled`, `applies`, `trigger`, `unit`, `limit`, `threshold_cmp`, `threshold`, `limit_scale\
     _per_mille`, `estimator`, `shape`, `head_per_mille`, `round`, `head`, `tail`, `atoms`, `bo\
     undary`, `marker`, `marker_count`, `marker_in_limit`, `header`, `line_rule`, `only_if_smal\
-    ler`, `spill`, `preview`, `template`, `per_stream`, `run_length`
+    ler`, `empty_tail`, `zero_is_unlimited`, `spill`, `preview`, `template`, `per_stream`, `ru\
+    n_length`
         |
       6 |   limits = 9
         |   ^
@@ -168,4 +252,109 @@ fn a_policy_that_does_not_exist_is_undecided_and_something_like_it_is_named() {
     error: no such file or folder: none.toml
     hint: check the path; relative paths start at the current folder
     "#);
+}
+
+#[test]
+fn every_policy_file_that_is_built_in_fits_the_schema() {
+    let folder = Folder::new();
+    let printed = folder.run(&["policy", "schema"]).json();
+    let checked_in = include_str!("../../../docs/reference/policy.schema.json");
+    let checked_in: serde_json::Value = serde_json::from_str(checked_in).unwrap();
+    assert!(
+        printed == checked_in,
+        "write it with\n  cargo run -p counterfold-cli -- policy schema > \
+         docs/reference/policy.schema.json"
+    );
+    let schema = jsonschema::validator_for(&printed).unwrap();
+    let check = |toml: &str| schema.is_valid(&toml::from_str::<serde_json::Value>(toml).unwrap());
+    for preset in projector::policy::presets::every() {
+        let value = toml::from_str::<serde_json::Value>(preset.toml).unwrap();
+        let errors: Vec<_> = schema.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", preset.id);
+    }
+    let text = folder.run(&["policy", "show", "cap-4k"]).text();
+    assert!(check(&text));
+    for (old, new) in [
+        ("limit = 4000", "limits = 4000"),
+        ("limit = 4000", "limit = -1"),
+        ("unit = \"b\"", "unit = \"bytes\""),
+        ("op = \"cap_text\"", "op = \"cap\""),
+        ("estimator = \"b4ceil\"", ""),
+    ] {
+        assert!(text.contains(old), "{old}");
+        assert!(!check(&text.replace(old, new)), "{new}");
+    }
+}
+
+#[test]
+fn pages_of_the_reference_are_what_the_program_prints() {
+    let folder = Folder::new();
+    for (page, file, text) in [
+        ("presets", "presets.md", include_str!("../../../docs/reference/presets.md")),
+        (
+            "language",
+            "policy-language.md",
+            include_str!("../../../docs/reference/policy-language.md"),
+        ),
+    ] {
+        let printed = folder.run(&["reference-markdown", page]).text();
+        assert!(
+            printed == text,
+            "write it with\n  cargo run -p counterfold-cli -- reference-markdown {page} > \
+             docs/reference/{file}"
+        );
+    }
+}
+
+#[test]
+fn m55_a_constant_that_nobody_has_documented_has_to_be_set() {
+    let folder = Folder::new();
+    folder.write("o.txt", "x".repeat(50).as_bytes());
+    let refused = folder.run(&["policy", "apply", "roo@cb83656", "o.txt"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("have to be set: `cap_text.limit`"), "{}", refused.err);
+    assert!(refused.err.contains("--set cap_text.limit=VALUE"), "{}", refused.err);
+    let set = ["policy", "apply", "roo@cb83656", "--set", "cap_text.limit=10", "o.txt"];
+    assert_eq!(folder.run(&set).text(), "xx\n[...40 characters omitted...]\nxxxxxxxx");
+    let based = "name = \"mine\"\nbase = \"roo@cb83656\"\n[[override]]\nop = \"cap_text\"\n\
+                 limit = 10\n";
+    folder.write("mine.toml", based.as_bytes());
+    assert_eq!(folder.run(&["policy", "check", "mine.toml"]).code, 0);
+    let applied = folder.run(&["policy", "apply", "mine.toml", "o.txt"]);
+    assert_eq!(applied.text(), "xx\n[...40 characters omitted...]\nxxxxxxxx");
+}
+
+#[test]
+fn cases_are_answered_line_by_line() {
+    let folder = Folder::new();
+    let cases = concat!(
+        "{\"id\": 1, \"x\": \"616263\"}\n",
+        "\n",
+        "{\"id\": \"two\", \"x\": \"f09f9880f09f9880f09f9880\", \"tool\": \"run_shell_command\"}\n",
+        "{\"id\": [3], \"x\": \"6\"}\n",
+    );
+    folder.write("cases", cases.as_bytes());
+    let words = [
+        "policy",
+        "apply",
+        "gemini-cli@0.61.0",
+        "--set",
+        "cap_text.limit=5",
+        "--value",
+        "spill=F",
+        "--ndjson",
+        "cases",
+    ];
+    let text = folder.run(&words).text();
+    let answers: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 3);
+    assert_eq!((&answers[0]["y"], &answers[0]["hidden"]), (&"616263".into(), &0.into()));
+    assert_eq!(answers[1]["id"], "two");
+    // One unit of the first pair and four of the last two.
+    assert!(answers[1]["utf16"].as_str().unwrap().ends_with("d83dde00d83dde00"));
+    assert!(answers[1]["utf16"].as_str().unwrap().contains("000ad83d000a"));
+    assert_eq!((&answers[2]["fidelity"], &answers[2]["id"][0]), (&"refused".into(), &3.into()));
+    folder.write("bad", b"{\"id\": 1}\n");
+    assert_eq!(folder.run(&["policy", "apply", "cap-4k", "--ndjson", "bad"]).code, 2);
 }

@@ -29,7 +29,7 @@ pub use keep::{GainMode, Keep, KeepMessages, KeepResults, KeepUnit, MinGain, Sto
 pub(crate) use node::words;
 pub use node::{Entry, Node, Value};
 pub use op::{At, Boundary, CapText, ClearResults, Op, OpWord, Window};
-pub use read::Setting;
+pub use read::{Outline, Setting};
 pub use step::Step;
 pub use text::{Atoms, Count, Edge, LineRule, Preview, Round, Shape, Spill, Split, Unit};
 pub use trigger::{Basis, Cmp, Metric, Trigger};

@@ -40,7 +40,34 @@ presets![
 presets![
     /// What known harnesses do; ids carry the harness's version.
     HARNESSES:
+    "codex@820f85c",
+    "codex-bytes@820f85c",
+    "anthropic-context-management@20250919",
+    "claude-code~documented@2.1.240",
+    "openhands@611629e",
+    "gemini-cli@0.61.0",
+    "opencode@1.18.33",
+    "goose@0036b81",
+    "cline-basic@21cb8d2",
+    "cline-legacy@pre-791d238",
+    "roo@cb83656",
+    "aider@5dc9490",
+    "swe-agent-last5@3ea751c",
+    "mini-swe-agent@2.4.6",
+    "mini-swe-agent-default@2.4.6",
+    "langchain-clear-tool-uses@1.5.2",
+    "langchain-trim-last@core1.8.3",
+    "langchain-summarization@1.5.2",
+    "vercel-prune@6.0.326",
+    "openai-agents-trimmer@0.24.0",
+    "letta@0.16.8",
+    "smolagents@1.26.0",
+    "pi@0.73.1",
+    "crush@37f36e9",
+    "terminus-2@harbor0.26.0",
+    "deepseek-harness@b150a55",
     "maka@f19eede",
+    "deepagents@0.7.8",
 ];
 
 impl Preset {

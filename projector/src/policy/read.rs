@@ -45,6 +45,15 @@ pub struct Setting<'s> {
     pub value: &'s str,
 }
 
+/// What a policy says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Constants that nobody has documented, as `op.field`.
+    pub unknown: Vec<String>,
+    /// Where it comes from.
+    pub about: Option<About>,
+}
+
 impl Policy {
     /// Reads a policy from TOML.
     ///
@@ -66,6 +75,22 @@ impl Policy {
                 set(&mut root, setting, At::Set(index))?;
             }
             policy(&root, false)
+        };
+        read().map_err(|wrong| place(text, wrong))
+    }
+
+    /// Reads what a text says about itself, whether or not all of its constants are set.
+    ///
+    /// # Errors
+    /// As for [`Policy::from_toml`], but for what is wrong with steps.
+    pub fn outline(text: &str) -> Result<Outline, PolicyError> {
+        let read = || {
+            let root = resolved(text, &At::Text, BASES_MAX)?;
+            let node = Node { at: At::Text(0), value: Value::Table(root) };
+            let fields = Fields::new(&node, false)?;
+            let unknown = Vec::<String>::read_field(&fields, "unknown", Some(Vec::new()))?;
+            let about = Option::<About>::read_field(&fields, "about", Some(None))?;
+            Ok(Outline { unknown, about })
         };
         read().map_err(|wrong| place(text, wrong))
     }

@@ -19,3 +19,7 @@ mod random;
 mod run;
 #[cfg(test)]
 mod snapshot;
+#[cfg(test)]
+mod texts;
+#[cfg(test)]
+mod vectors;

@@ -13,10 +13,22 @@ words! {
     pub enum TextEscape {
         /// As they are.
         None = "none",
+        /// As `json_ascii`, and `<`, `>`, `&`, `'` escaped: Jinja's `tojson`.
+        JinjaJson = "jinja_json",
         /// As the inside of a JSON string, ASCII only, as Python's `json.dumps` writes it.
         JsonAscii = "json_ascii",
         /// As the inside of a JSON string, other characters as they are.
         Json = "json",
+    }
+}
+
+words! {
+    /// What a tail of 0 units is.
+    pub enum EmptyTail {
+        /// Nothing.
+        Nothing = "nothing",
+        /// The whole text, as where a program slices from minus zero.
+        Whole = "whole",
     }
 }
 
@@ -66,6 +78,10 @@ record! {
         line_rule: LineRule = LineRule::RustLines,
         /// A text that would not become shorter stays whole.
         only_if_smaller: bool = false,
+        /// What a tail of 0 units is, where there is no head either.
+        empty_tail: EmptyTail = EmptyTail::Nothing,
+        /// A limit of 0 is no limit.
+        zero_is_unlimited: bool = false,
         /// Where the whole text was put aside.
         spill: Spill = Spill::None,
         /// What `{preview}` of the marker shows.
@@ -74,8 +90,9 @@ record! {
         template: Option<Template> = None,
         /// Several streams of one output are cut each by itself.
         per_stream: bool = false,
-        /// Runs of equal lines are written once, with their number, before anything is cut.
-        run_length: bool = false,
+        /// Runs of equal lines are written once before anything is cut, followed by this text;
+        /// `{n}` is the number of further lines. Empty: they stay.
+        run_length: String = String::new(),
     }
 }
 
@@ -114,11 +131,13 @@ impl CapText {
             header: String::new(),
             line_rule: LineRule::RustLines,
             only_if_smaller: false,
+            empty_tail: EmptyTail::Nothing,
+            zero_is_unlimited: false,
             spill: Spill::None,
             preview: None,
             template: None,
             per_stream: false,
-            run_length: false,
+            run_length: String::new(),
         }
     }
 }

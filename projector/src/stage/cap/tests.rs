@@ -7,9 +7,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::limit;
-use super::{Cut, cut, recorded_size, size};
+use super::{Cut, cut, recorded_size};
 use crate::policy::{Amount, CapText, Round, Shape, Split, Unit};
+use crate::text::size;
 use ledger::event::TextMeasure;
 
 const ATOMS: [&str; 7] = ["a", "\u{e9}", "\u{6f22}", "\u{1f600}", "\n", "\r\n", "\r"];
@@ -75,6 +75,10 @@ fn search(unit: Unit, text: &str, head: u64, tail: u64) -> (Range<usize>, Range<
 
 fn cap(unit: Unit, shape: Shape, limit: u64, marker: &str, marker_in_limit: bool) -> CapText {
     CapText { marker_in_limit, ..CapText::plain(unit, limit, shape, marker) }
+}
+
+fn limit(cap: &CapText) -> u64 {
+    cap.limit.and_then(Amount::fixed).unwrap()
 }
 
 fn spelled(cap: &CapText, hidden: u64, total: u64) -> String {
