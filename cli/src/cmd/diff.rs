@@ -87,7 +87,7 @@ fn one(
     request: RequestId,
     all: &[ledger::id::PartNo],
 ) -> Result<Side, Failure> {
-    let Named { id, policy, .. } = named;
+    let Named { id, policy } = named;
     let done = projected(recording, &policy, request).map_err(|error| map::project(&error))?;
     if let Fidelity::Refused(_) = done.projection.fidelity {
         let (_, reason) = done.projection.fidelity.reason().unwrap_or_default();
