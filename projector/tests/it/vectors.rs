@@ -207,14 +207,14 @@ fn difference(out: &Value, text: &str, shown: Option<Shown>) -> Option<String> {
     }
     let out = out.get("lossy").unwrap_or(out);
     let found = shown.lossy(text);
-    let same = match out.as_str() {
-        Some(expected) => found == expected,
-        None => {
+    let same = out.as_str().map_or_else(
+        || {
             let digest = ArtifactId::of(found.as_bytes()).to_string();
             found.len() as u64 == out["bytes"]
                 && digest.starts_with(out["sha256"].as_str().unwrap())
-        }
-    };
+        },
+        |expected| found == expected,
+    );
     (!same).then(|| format!("{} bytes: {found:.300}", found.len()))
 }
 
