@@ -1,6 +1,7 @@
 //! What `REC...`, `REC` and `REC@N` stand for.
 
 mod import;
+pub(crate) mod rules;
 mod scratch;
 
 use std::collections::BTreeSet;

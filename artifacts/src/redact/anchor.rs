@@ -1,25 +1,40 @@
 //! Where a secret could start: a search for all anchors at once.
 //!
 //! Speed is in here. The packed searcher (Teddy) looks at several bytes per instruction and is
-//! what makes text without secrets cheap; where the processor has no such instructions, an
-//! explicit automaton finds the same.
+//! what makes text without secrets cheap. It takes a few dozen literals at a time, and the
+//! longer the shortest of them is, the faster it goes: so anchors go into packs by length. Where
+//! the processor has no such instructions, an explicit automaton finds the same.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use aho_corasick::packed::{Config, MatchKind as PackedKind, Searcher};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind, Span};
 
-use super::rules::{BEARER_ANCHORS, JWT_ANCHOR, PEM_ANCHOR, RULES, Rule, Shape};
+use super::rules::{Rule, Shape};
 
 /// The longest anchor, in bytes.
-pub(crate) const ANCHOR_BYTES_MAX: usize = 12;
+pub(crate) const ANCHOR_BYTES_MAX: usize = 32;
+/// Most literals of one pack.
+const PACK_LITERALS_MAX: usize = 46;
+/// Anchors of at least this length go into packs of their own.
+const LONG_BYTES_MIN: usize = 4;
 
 /// A searcher for the anchors of all rules.
 #[derive(Clone, Debug)]
 pub(crate) struct Anchors {
+    packs: Vec<Pack>,
+    /// Keywords in any case, all of them; much slower than the packs.
+    keywords: Option<(AhoCorasick, Vec<u16>)>,
+    /// The rules of every anchor: one text can be the anchor of several, and the beginning of
+    /// another anchor.
+    rules: Vec<Vec<(&'static Rule, usize)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Pack {
     engine: Engine,
-    /// Which rule, and with how many bytes, by number of the pattern.
-    patterns: Arc<[(&'static Rule, usize)]>,
+    /// The anchor of each pattern.
+    anchors: Vec<u16>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,108 +44,136 @@ enum Engine {
 }
 
 /// A place where an anchor stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hit {
-    pub(crate) start: usize,
-    pub(crate) anchor_bytes: usize,
-    pub(crate) rule: &'static Rule,
+    pub(crate) start: u64,
+    pub(crate) anchor: u16,
 }
 
 impl Anchors {
-    pub(crate) fn new() -> Self {
-        Self::with(|texts| {
+    pub(crate) fn new(rules: &[&'static Rule], patterns: &[&'static Rule]) -> Self {
+        let mut anchors = Self::with(rules, |texts| {
             // A searcher takes the patterns in order of preference.
             let packed =
                 Config::new().match_kind(PackedKind::LeftmostFirst).builder().extend(texts).build();
             packed.map_or_else(|| automaton(texts), Engine::Packed)
-        })
+        });
+        anchors.add_keywords(patterns);
+        anchors
     }
 
-    fn with(engine: impl Fn(&[&'static str]) -> Engine) -> Self {
-        let anchors: Vec<_> = RULES.iter().flat_map(of_rule).collect();
-        let texts: Vec<_> = anchors.iter().map(|(_, text)| *text).collect();
-        let patterns = anchors.iter().map(|(rule, text)| (*rule, text.len())).collect();
-        Self { engine: engine(&texts), patterns }
-    }
-
-    /// Finds the first anchor at or behind `from`.
-    pub(crate) fn find(&self, text: &[u8], from: usize) -> Option<Hit> {
-        let span = Span::from(from..text.len());
-        let (pattern, start) = match &self.engine {
-            Engine::Packed(searcher) => {
-                searcher.find_in(text, span).map(|hit| (hit.pattern(), hit.start()))?
+    fn add_keywords(&mut self, patterns: &[&'static Rule]) {
+        let mut words: BTreeMap<String, Vec<(&'static Rule, usize)>> = BTreeMap::new();
+        for rule in patterns {
+            let Shape::Pattern(pattern) = &rule.shape else { continue };
+            for word in pattern.keywords {
+                let rules = words.entry(word.to_ascii_lowercase()).or_default();
+                rules.push((*rule, word.len()));
             }
-            Engine::Automaton(searcher) => searcher
-                .find(Input::new(text).span(span))
-                .map(|hit| (hit.pattern(), hit.start()))?,
+        }
+        if words.is_empty() {
+            return;
+        }
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+        let dfa = builder.build(words.keys()).expect("a few hundred words fit an automaton");
+        let first = self.rules.len();
+        let numbers = (first..).map_while(|n| u16::try_from(n).ok()).take(words.len());
+        self.keywords = Some((dfa, numbers.collect()));
+        self.rules.extend(words.into_values());
+    }
+
+    fn with(rules: &[&'static Rule], engine: impl Fn(&[&'static str]) -> Engine) -> Self {
+        let mut texts: Vec<&'static str> =
+            rules.iter().flat_map(|rule| rule.anchors().iter().copied()).collect();
+        // The longer of two with the same beginning comes first, so that it is the one found.
+        texts.sort_by(|a, b| {
+            (&a[..a.len().min(2)], b.len(), a).cmp(&(&b[..b.len().min(2)], a.len(), b))
+        });
+        texts.dedup();
+        let of = |text: &&'static str| -> Vec<(&'static Rule, usize)> {
+            let begins = |rule: &&'static Rule| {
+                let found = rule.anchors().iter().filter(|anchor| text.starts_with(**anchor));
+                found.map(|anchor| anchor.len()).max()
+            };
+            rules.iter().filter_map(|rule| begins(rule).map(|bytes| (*rule, bytes))).collect()
         };
-        let (rule, anchor_bytes) = *self.patterns.get(pattern.as_usize())?;
-        Some(Hit { start, anchor_bytes, rule })
+        let table = texts.iter().map(of).collect();
+        let numbered =
+            || texts.iter().enumerate().filter_map(|(n, t)| Some((u16::try_from(n).ok()?, *t)));
+        let (long, short): (Vec<_>, Vec<_>) =
+            numbered().partition(|(_, text)| text.len() >= LONG_BYTES_MIN);
+        let packs = long.chunks(PACK_LITERALS_MAX.min(long.len().max(1)));
+        let packs = packs.chain([short.as_slice()]).filter(|pack| !pack.is_empty());
+        let packs = packs.map(|pack| {
+            let texts: Vec<_> = pack.iter().map(|(_, text)| *text).collect();
+            Pack { engine: engine(&texts), anchors: pack.iter().map(|(n, _)| *n).collect() }
+        });
+        Self { packs: packs.collect(), keywords: None, rules: table }
+    }
+
+    /// Appends every anchor that starts in `from..to` of a window, whose first byte has the
+    /// offset `base` in the whole text; in order.
+    pub(crate) fn find(
+        &self,
+        window: &[u8],
+        from: usize,
+        to: usize,
+        base: u64,
+        hits: &mut Vec<Hit>,
+    ) {
+        let end = (to + ANCHOR_BYTES_MAX - 1).min(window.len());
+        let before = hits.len();
+        for pack in &self.packs {
+            let mut at = from;
+            while let Some((pattern, start)) = pack.engine.find(window, at, end) {
+                if start >= to {
+                    break;
+                }
+                if let Some(anchor) = pack.anchors.get(pattern) {
+                    hits.push(Hit { start: base + start as u64, anchor: *anchor });
+                }
+                at = start + 1;
+            }
+        }
+        if let Some((dfa, anchors)) = &self.keywords {
+            let input = Input::new(window).span(Span::from(from..end.max(from)));
+            for hit in dfa.find_overlapping_iter(input).filter(|hit| hit.start() < to) {
+                if let Some(anchor) = anchors.get(hit.pattern().as_usize()) {
+                    hits.push(Hit { start: base + hit.start() as u64, anchor: *anchor });
+                }
+            }
+        }
+        if let Some(new) = hits.get_mut(before..) {
+            new.sort_unstable();
+        }
+    }
+
+    /// The rules of an anchor, and how long it is for each of them.
+    pub(crate) fn rules(&self, anchor: u16) -> &[(&'static Rule, usize)] {
+        self.rules.get(usize::from(anchor)).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl Engine {
+    fn find(&self, window: &[u8], from: usize, end: usize) -> Option<(usize, usize)> {
+        if from >= end {
+            return None;
+        }
+        let span = Span::from(from..end);
+        match self {
+            Self::Packed(searcher) => {
+                searcher.find_in(window, span).map(|hit| (hit.pattern().as_usize(), hit.start()))
+            }
+            Self::Automaton(searcher) => searcher
+                .find(Input::new(window).span(span))
+                .map(|hit| (hit.pattern().as_usize(), hit.start())),
+        }
     }
 }
 
 fn automaton(texts: &[&'static str]) -> Engine {
     let mut builder = AhoCorasick::builder();
     builder.match_kind(MatchKind::LeftmostFirst).kind(Some(AhoCorasickKind::DFA));
-    Engine::Automaton(builder.build(texts).expect("a few short patterns fit an automaton"))
-}
-
-fn of_rule(rule: &'static Rule) -> Vec<(&'static Rule, &'static str)> {
-    let anchors: &[&'static str] = match rule.shape {
-        Shape::Token { anchors, .. } => anchors,
-        Shape::Jwt => &[JWT_ANCHOR],
-        Shape::Bearer => &BEARER_ANCHORS,
-        Shape::Pem => &[PEM_ANCHOR],
-        Shape::Named => &[],
-    };
-    anchors.iter().map(|anchor| (rule, *anchor)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn texts() -> Vec<&'static str> {
-        RULES.iter().flat_map(of_rule).map(|(_, text)| text).collect()
-    }
-
-    #[test]
-    fn no_anchor_stands_inside_another_but_at_its_start() {
-        // A stream could see the inner one before the outer one is complete.
-        for outer in texts() {
-            assert!(outer.len() <= ANCHOR_BYTES_MAX, "{outer}");
-            for inner in texts() {
-                assert!(!outer[1..].contains(inner), "{inner} in {outer}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_anchor_is_found_alone_and_in_text() {
-        let anchors = Anchors::new();
-        for (rule, text) in RULES.iter().flat_map(of_rule) {
-            let expected = |start| Some(Hit { start, anchor_bytes: text.len(), rule });
-            assert_eq!(anchors.find(text.as_bytes(), 0), expected(0), "{text}");
-            let long = format!("{}{text}{}", "x ".repeat(50), " y".repeat(50));
-            assert_eq!(anchors.find(long.as_bytes(), 0), expected(100), "{text}");
-            assert_eq!(anchors.find(long.as_bytes(), 101), None, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn both_engines_find_the_same(
-            pieces in prop::collection::vec((0..texts().len(), ".{0,3}"), 0..20),
-            from in 0..40_usize,
-        ) {
-            let pieces = pieces.iter().map(|(at, glue)| texts()[*at].to_owned() + glue);
-            let text: String = pieces.collect();
-            let from = from.min(text.len());
-            let packed = Anchors::new();
-            let plain = Anchors::with(automaton);
-            prop_assert_eq!(packed.find(text.as_bytes(), from), plain.find(text.as_bytes(), from));
-        }
-    }
+    Engine::Automaton(builder.build(texts).expect("a few dozen short patterns fit an automaton"))
 }

@@ -3,14 +3,6 @@
 //! The `sk-` of `task-` and the digits of a digest start nothing. But the letter before a token
 //! can be the end of an escape: of a JSON string, of a URL, or of a terminal color.
 
-/// Returns the last `N` bytes of `first` followed by `second`.
-pub(crate) fn last_of<const N: usize>(first: &[u8], second: &[u8]) -> Vec<u8> {
-    let kept = N.saturating_sub(second.len()).min(first.len());
-    let (_, first) = first.split_at(first.len() - kept);
-    let (_, second) = second.split_at(second.len().saturating_sub(N));
-    [first, second].concat()
-}
-
 /// Returns true if a token that follows `before` is not the rest of a longer word.
 pub(crate) fn lets_start(before: &[u8]) -> bool {
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -85,13 +77,5 @@ mod tests {
         ] {
             assert!(lets_start(before.as_bytes()), "{before:?}");
         }
-    }
-
-    #[test]
-    fn the_last_bytes_of_two_pieces_are_joined() {
-        assert_eq!(last_of::<3>(b"abc", b""), b"abc");
-        assert_eq!(last_of::<3>(b"abc", b"d"), b"bcd");
-        assert_eq!(last_of::<3>(b"abc", b"defg"), b"efg");
-        assert_eq!(last_of::<3>(b"a", b"b"), b"ab");
     }
 }

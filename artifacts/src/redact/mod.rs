@@ -6,27 +6,42 @@
 //! a placeholder can stand inside a JSON string, and however a text is cut into chunks, a
 //! stream yields the same bytes and the same spans.
 //!
-//! Not here yet: values that the caller knows to be secret, decoded views (base64, UTF-16), and
-//! keyed tags (see `placeholder`). This set knows shapes only: key-like tokens with a fixed
-//! prefix, bearer tokens behind an authorization word, and private keys in PEM.
+//! ```text
+//! bytes -> anchor: where could a secret start? -> judge: is it one, and where does it end?
+//!       -> scan: spans, united where they overlap -> placeholder, with a tag
+//! ```
+//!
+//! What the rules are stands as data in `rules`; what values look like, in `look`.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 mod anchor;
 mod boundary;
+mod judge;
+mod known;
+mod look;
 mod named;
 mod placeholder;
 mod rules;
+mod run;
 mod scan;
-mod shape;
 mod stream;
+mod tag;
+mod view;
 
 use self::anchor::Anchors;
+use self::judge::Edge;
+pub use self::judge::Flags;
+use self::known::Known;
+use self::rules::Allow;
 use self::rules::Rule;
-pub use self::rules::RuleSet;
-use self::scan::{Edge, Progress, Span, Step};
+pub use self::rules::{RuleFileError, RuleSet};
+use self::run::Run;
+use self::scan::{Scan, Span, Window};
 pub use self::stream::{MAXSPAN_BYTES, RedactStream};
+pub use self::tag::{KEY_BYTES, TagKey};
 
 /// Bytes in which every secret that the rules know is replaced.
 ///
@@ -48,12 +63,51 @@ pub struct Redaction {
     pub bytes: u64,
     /// Length of what it replaced.
     pub raw_bytes: u64,
+    /// What is special about it.
+    pub flags: Flags,
 }
 
 /// Finds secrets and replaces them.
+///
+/// A redactor has the memory of one run: equal secrets get equal placeholders, and what was found
+/// once is known from then on. Clones share that memory; [`Redactor::for_new_run`] starts
+/// another.
 #[derive(Clone, Debug)]
 pub struct Redactor {
+    engine: Arc<Engine>,
+    key: Option<TagKey>,
+    run: Arc<Mutex<Run>>,
+}
+
+/// What a redactor looks for; shared by all that look for the same.
+#[derive(Debug)]
+struct Engine {
     anchors: Anchors,
+    /// Rules beside the core rules.
+    more: Vec<&'static Rule>,
+    allow: Allow,
+    ruleset: RuleSet,
+}
+
+impl Engine {
+    fn core() -> Arc<Self> {
+        static CORE: LazyLock<Arc<Engine>> =
+            LazyLock::new(|| Arc::new(Engine::new("core", Vec::new(), Allow::default(), "")));
+        Arc::clone(&CORE)
+    }
+
+    fn extended() -> Arc<Self> {
+        static EXTENDED: LazyLock<Arc<Engine>> = LazyLock::new(|| {
+            Arc::new(Engine::new("extended", rules::extended(), Allow::default(), ""))
+        });
+        Arc::clone(&EXTENDED)
+    }
+
+    fn new(id: &'static str, more: Vec<&'static Rule>, allow: Allow, file: &str) -> Self {
+        let anchors = Anchors::new(&rules::core(), &more);
+        let ruleset = rules::ruleset_with(id, &more, file);
+        Self { anchors, more, allow, ruleset }
+    }
 }
 
 impl<'a> Redacted<'a> {
@@ -92,29 +146,72 @@ impl fmt::Debug for Redacted<'_> {
 }
 
 impl Redactor {
-    /// Makes a redactor of the core rules, which are always on.
+    /// Makes a redactor of the core rules, which are always on. It has no key: placeholders
+    /// number the secrets of the run.
     pub fn core() -> Self {
-        Self { anchors: Anchors::new() }
+        Self { engine: Engine::core(), key: None, run: Arc::default() }
+    }
+
+    /// Makes a redactor of the core rules and those of gitleaks. It takes more time, and finds
+    /// what only the name of a service tells.
+    pub fn extended() -> Self {
+        Self { engine: Engine::extended(), key: None, run: Arc::default() }
+    }
+
+    /// Makes a redactor of the extended rules and those of a TOML text.
+    ///
+    /// # Errors
+    /// The text is no such file; the error tells line and column.
+    pub fn with_rules(text: &str) -> Result<Self, RuleFileError> {
+        let (more, allow) = rules::parse(text)?;
+        let more = rules::extended().into_iter().chain(more).collect();
+        let engine = Arc::new(Engine::new("custom", more, allow, text));
+        Ok(Self { engine, key: None, run: Arc::default() })
+    }
+
+    /// Uses tags that come from `key` for secrets that nobody could guess.
+    #[must_use]
+    pub fn with_key(mut self, key: TagKey) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// The same rules and key, without any memory.
+    #[must_use]
+    pub fn for_new_run(&self) -> Self {
+        Self { engine: Arc::clone(&self.engine), key: self.key.clone(), run: Arc::default() }
     }
 
     /// Identifies the rules, for the record of what a redaction could have found.
     pub fn ruleset(&self) -> RuleSet {
-        rules::ruleset()
+        self.engine.ruleset
+    }
+
+    /// What the rule of that number finds, in words; `None` if there is no such rule.
+    pub fn rule_about(&self, rule: u16) -> Option<(String, String)> {
+        let rules = rules::core().into_iter().chain(self.engine.more.iter().copied());
+        let found = rules.into_iter().find(|known| known.id == rule);
+        found.map(|rule| (rule.name.to_owned(), rule.about.to_owned()))
+    }
+
+    /// Makes a value known for the rest of the run: it is replaced wherever it stands, in every
+    /// encoding in which programs print values. Returns false if it is not protected, because it
+    /// is shorter than 8 bytes, a number or a word.
+    pub fn know(&self, value: &[u8]) -> bool {
+        self.locked().know(value)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> Arc<Known> {
+        self.locked().known()
     }
 
     /// Redacts a whole text. The result borrows `raw` when nothing was found.
     pub fn redact<'a>(&self, raw: &'a [u8]) -> Redacted<'a> {
-        let mut progress = Progress::new();
-        let mut output = Output::default();
-        let mut from = 0;
-        while let Step::Span(span) = scan::step(&self.anchors, raw, from, Edge::End, &mut progress)
-        {
-            output.keep(raw.get(from..span.start).unwrap_or_default());
-            output.replace(raw, span);
-            progress.replaced();
-            from = span.end;
-        }
-        output.finish(raw, from)
+        self.replace_all(raw, self.spans(raw))
     }
 
     /// Redacts the value of a header.
@@ -126,83 +223,71 @@ impl Redactor {
         if !named::is_secret_header(name) {
             return self.redact(value);
         }
-        let spans = named::credential(value).into_iter().collect();
-        replace_all(value, spans)
+        self.replace_all(value, named::credential(value).into_iter().collect())
     }
 
     /// Redacts a URL: passwords of a user, values of parameters such as `key` and
     /// `access_token`, and whatever else the rules find.
     pub fn redact_url<'a>(&self, url: &'a [u8]) -> Redacted<'a> {
-        let mut spans = named::url_spans(url);
-        let mut progress = Progress::new();
-        let mut from = 0;
-        while let Step::Span(span) = scan::step(&self.anchors, url, from, Edge::End, &mut progress)
-        {
-            spans.push(span);
-            progress.replaced();
-            from = span.end;
-        }
-        replace_all(url, scan::union(spans))
+        let spans = named::url_spans(url).into_iter().chain(self.spans(url)).collect();
+        self.replace_all(url, scan::unite(spans))
     }
 
     /// Starts redacting a text that comes in pieces.
     ///
     /// One stream per text: standard output and standard error are two.
     pub fn stream(&self) -> RedactStream<'_> {
-        RedactStream::new(&self.anchors)
-    }
-}
-
-/// Replaces spans that do not overlap and are in order.
-fn replace_all(raw: &[u8], spans: Vec<Span>) -> Redacted<'_> {
-    let mut output = Output::default();
-    let mut from = 0;
-    for span in spans {
-        output.keep(raw.get(from..span.start).unwrap_or_default());
-        output.replace(raw, span);
-        from = span.end;
-    }
-    output.finish(raw, from)
-}
-
-/// Collects output; stays empty as long as nothing was replaced.
-#[derive(Default)]
-struct Output {
-    bytes: Vec<u8>,
-    redactions: Vec<Redaction>,
-}
-
-impl Output {
-    fn keep(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        RedactStream::new(self)
     }
 
-    fn replace(&mut self, raw: &[u8], span: Span) {
-        let secret = raw.get(span.start..span.end).unwrap_or_default();
-        let offset = self.bytes.len() as u64;
-        self.redactions.push(write_placeholder(span.rule, secret, offset, &mut self.bytes));
+    fn spans(&self, raw: &[u8]) -> Vec<Span> {
+        let mut scan = Scan::new(self.known());
+        let window = Window { bytes: raw, base: 0, edge: Edge::End };
+        let decided = scan.advance(&self.engine, &window);
+        let spans = std::iter::from_fn(|| scan.next_final(decided)).collect();
+        self.locked().learn(scan.learned());
+        spans
     }
 
-    fn finish(mut self, raw: &[u8], from: usize) -> Redacted<'_> {
-        if self.redactions.is_empty() {
+    /// Replaces spans that do not overlap and are in order.
+    fn replace_all<'a>(&self, raw: &'a [u8], spans: Vec<Span>) -> Redacted<'a> {
+        let (mut bytes, mut redactions, mut from) = (Vec::new(), Vec::new(), 0);
+        for span in spans {
+            let local = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+            let (start, end) = (local(span.start), local(span.end));
+            bytes.extend_from_slice(raw.get(from..start).unwrap_or_default());
+            let offset = bytes.len() as u64;
+            let secret = raw.get(start..end).unwrap_or_default();
+            redactions.extend(self.write_placeholder(&span, secret, offset, &mut bytes));
+            from = end;
+        }
+        if redactions.is_empty() {
             return Redacted::unchanged(raw);
         }
-        self.keep(raw.get(from..).unwrap_or_default());
-        Redacted { bytes: Cow::Owned(self.bytes), redactions: self.redactions }
+        bytes.extend_from_slice(raw.get(from..).unwrap_or_default());
+        Redacted { bytes: Cow::Owned(bytes), redactions }
     }
-}
 
-/// Appends the placeholder for `secret`; `offset` is where it starts in all of the output.
-fn write_placeholder(
-    rule: &'static Rule,
-    secret: &[u8],
-    offset: u64,
-    out: &mut Vec<u8>,
-) -> Redaction {
-    let before = out.len();
-    placeholder::write(rule, secret, out);
-    let bytes = (out.len() - before) as u64;
-    Redaction { rule: rule.id, offset, bytes, raw_bytes: secret.len() as u64 }
+    /// Appends the placeholder for `secret`; `offset` is where it starts in all of the output.
+    /// What is a placeholder already stays, and is no redaction.
+    fn write_placeholder(
+        &self,
+        span: &Span,
+        secret: &[u8],
+        offset: u64,
+        out: &mut Vec<u8>,
+    ) -> Option<Redaction> {
+        let before = out.len();
+        if placeholder::is_one(secret) {
+            out.extend_from_slice(secret);
+            return None;
+        }
+        let (rule, tag) = self.locked().name(span.rule, secret, self.key.as_ref());
+        placeholder::write(rule.name, &tag, secret, out);
+        let bytes = (out.len() - before) as u64;
+        let raw_bytes = secret.len() as u64;
+        Some(Redaction { rule: rule.id, offset, bytes, raw_bytes, flags: span.flags })
+    }
 }
 
 #[cfg(test)]

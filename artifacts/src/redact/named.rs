@@ -1,6 +1,7 @@
 //! Values that their names make secrets: of headers, of URL parameters, and before an `@`.
 
-use super::rules::{HEADER, URL_PARAMETER, URL_PASSWORD};
+use super::judge::Flags;
+use super::rules::{HEADER, Rule, URL_PARAMETER, URL_PASSWORD};
 use super::scan::Span;
 
 /// Names of headers that carry a credential, in lower case with `-` for `_`.
@@ -71,7 +72,7 @@ pub(crate) fn credential(value: &[u8]) -> Option<Span> {
     let is_scheme = SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme));
     let credential = if is_scheme { rest.trim_ascii_start() } else { trimmed };
     let end = indent + trimmed.len();
-    let span = Span { start: end - credential.len(), end, rule: &HEADER };
+    let span = span(end - credential.len(), end, &HEADER);
     (!credential.is_empty()).then_some(span)
 }
 
@@ -94,12 +95,18 @@ fn password(url: &[u8]) -> Option<Span> {
     };
     let colon = skipped + user.get(skipped..)?.iter().position(|byte| *byte == b':')?;
     let (start, end) = (start + colon + 1, start + at);
-    (start < end).then_some(Span { start, end, rule: &URL_PASSWORD })
+    (start < end).then(|| span(start, end, &URL_PASSWORD))
 }
 
 /// Secret parameters of the query and of the fragment.
 fn parameters(url: &[u8]) -> Vec<Span> {
-    let ends_piece = |byte: &u8| matches!(byte, b'?' | b'&' | b'#');
+    // The number in a placeholder is no fragment.
+    let mut before = 0;
+    let ends_piece = |byte: &u8| {
+        let ends = matches!(byte, b'?' | b'&') || (*byte == b'#' && before != b':');
+        before = *byte;
+        ends
+    };
     let mut spans = Vec::new();
     let mut piece_start = 0;
     for piece in url.split(ends_piece) {
@@ -110,10 +117,14 @@ fn parameters(url: &[u8]) -> Vec<Span> {
         let name = normal(piece.get(..equals).unwrap_or_default());
         // What stands before the first `?` or `#` is a path, not a parameter.
         if start > 0 && value_start < end && PARAMETERS.contains(&name.as_str()) {
-            spans.push(Span { start: value_start, end, rule: &URL_PARAMETER });
+            spans.push(span(value_start, end, &URL_PARAMETER));
         }
     }
     spans
+}
+
+fn span(start: usize, end: usize, rule: &'static Rule) -> Span {
+    Span { start: start as u64, end: end as u64, rule, flags: Flags::default() }
 }
 
 /// A name in lower case with `-` for `_`.

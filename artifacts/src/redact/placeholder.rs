@@ -5,22 +5,24 @@
 //! stay where they are. A secret shorter than the placeholder makes the text grow, and the
 //! redaction keeps both lengths. No quote, backslash or space: it can stand in a JSON string.
 //!
-//! The tag will tell equal secrets from different ones. It has to come from a key: whatever is
-//! derived from the secret alone lets anyone test guesses. Until stores have keys it is
-//! constant; [`TAG`] is the one place to change.
+//! The tag tells equal secrets from different ones, see [`super::tag`].
 
-use super::rules::Rule;
+use super::tag::Tag;
 
 /// The shortest placeholder.
 pub(crate) const PLACEHOLDER_BYTES_MIN: usize = 32;
-/// Says that there is no tag.
-const TAG: &str = "----------------";
+/// How every placeholder starts.
+pub(crate) const START: &[u8] = b"[REDACTED:";
 /// Most backslashes before the `n` or `r` of an escaped line break.
 const BACKSLASHES_MAX: usize = 4;
 
-/// Appends the placeholder for `secret`.
-pub(crate) fn write(rule: &Rule, secret: &[u8], out: &mut Vec<u8>) {
-    let head = format!("[REDACTED:{}:{TAG}", rule.name);
+/// Appends the placeholder for `secret`. One that stands for itself is kept as it is.
+pub(crate) fn write(name: &str, tag: &Tag, secret: &[u8], out: &mut Vec<u8>) {
+    if is_one(secret) {
+        out.extend_from_slice(secret);
+        return;
+    }
+    let head = format!("[REDACTED:{name}:{}", tag.as_str());
     let slots = units(secret).filter(|(is_break, _)| !is_break).count();
     let length = slots.max(PLACEHOLDER_BYTES_MIN);
     let fill = std::iter::repeat_n(b'~', length.saturating_sub(head.len() + 1));
@@ -39,6 +41,30 @@ pub(crate) fn write(rule: &Rule, secret: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.extend(glyphs);
+}
+
+/// Returns true if `text` is a placeholder, perhaps with line breaks in it.
+pub(crate) fn is_one(text: &[u8]) -> bool {
+    let glyphs = || units(text).filter(|(is_break, _)| !is_break).filter_map(|(_, b)| b.first());
+    let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"[:#~-]".contains(byte);
+    glyphs().take(START.len()).eq(START.iter())
+        && glyphs().last() == Some(&b']')
+        && glyphs().filter(|byte| **byte == b']').count() == 1
+        && glyphs().all(inside)
+        && glyphs().count() >= PLACEHOLDER_BYTES_MIN
+}
+
+/// Cuts a secret at its line breaks.
+pub(crate) fn lines(mut secret: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let skipped = units(secret).take_while(|(is_break, _)| *is_break);
+        let skipped: usize = skipped.map(|(_, bytes)| bytes.len()).sum();
+        let rest = secret.get(skipped..).filter(|rest| !rest.is_empty())?;
+        let length = units(rest).take_while(|(is_break, _)| !is_break).count();
+        let (line, behind) = rest.split_at(length);
+        secret = behind;
+        Some(line)
+    })
 }
 
 /// Cuts a secret into single bytes and line breaks.
@@ -66,20 +92,19 @@ pub(crate) fn line_break_bytes(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::rules::RULES;
 
     fn written(secret: &str) -> String {
         let mut out = Vec::new();
-        write(&RULES[1], secret.as_bytes(), &mut out);
+        write("oaik", &Tag::ordinal(7), secret.as_bytes(), &mut out);
         String::from_utf8(out).expect("a placeholder is ASCII")
     }
 
     #[test]
     fn it_has_the_length_of_the_secret_or_grows_to_the_minimum() {
-        assert_eq!(written(&"s".repeat(32)), "[REDACTED:oaik:----------------]");
-        assert_eq!(written(&"s".repeat(35)), "[REDACTED:oaik:----------------~~~]");
+        assert_eq!(written(&"s".repeat(32)), "[REDACTED:oaik:#0007~~~~~~~~~~~]");
+        assert_eq!(written(&"s".repeat(35)), "[REDACTED:oaik:#0007~~~~~~~~~~~~~~]");
         for length in [0, 1, 31] {
-            assert_eq!(written(&"s".repeat(length)), "[REDACTED:oaik:----------------]");
+            assert_eq!(written(&"s".repeat(length)), "[REDACTED:oaik:#0007~~~~~~~~~~~]");
         }
         for length in 32..200 {
             assert_eq!(written(&"s".repeat(length)).len(), length);
@@ -89,29 +114,24 @@ mod tests {
     #[test]
     fn line_breaks_stay_where_they_are() {
         let line = "s".repeat(40);
-        let fill = "~".repeat(8);
         let all = "~".repeat(40);
         let last = "~".repeat(39);
         for line_break in ["\n", "\r\n", "\\n", "\\r\\n", "\\\\n"] {
             let secret = [line.as_str(), &line, &line].join(line_break);
-            let expected = format!("[REDACTED:oaik:----------------~{fill}");
+            let expected = format!("[REDACTED:oaik:#0007{}", "~".repeat(20));
             let expected = [expected, all.clone(), last.clone() + "]"].join(line_break);
             assert_eq!(written(&secret), expected);
         }
-        assert_eq!(written("a\nb"), "[\nREDACTED:oaik:----------------]");
-        assert_eq!(written("\\n"), "\\n[REDACTED:oaik:----------------]");
+        assert_eq!(written("a\nb"), "[\nREDACTED:oaik:#0007~~~~~~~~~~~]");
+        assert_eq!(written("\\n"), "\\n[REDACTED:oaik:#0007~~~~~~~~~~~]");
     }
 
     #[test]
     fn it_needs_no_escape_and_is_its_own_placeholder() {
-        for rule in &RULES {
-            let mut once = Vec::new();
-            write(rule, b"secret\nsecret", &mut once);
-            assert!(once.iter().all(|byte| byte.is_ascii_graphic() || *byte == b'\n'));
-            assert!(!once.iter().any(|byte| b"\"'\\`".contains(byte)));
-            let mut twice = Vec::new();
-            write(rule, &once, &mut twice);
-            assert_eq!(once, twice);
-        }
+        let once = written("secret\nsecret");
+        assert!(once.bytes().all(|byte| byte.is_ascii_graphic() || byte == b'\n'));
+        assert!(!once.bytes().any(|byte| b"\"'\\`".contains(&byte)));
+        assert!(is_one(once.as_bytes()));
+        assert_eq!(written(&once), once);
     }
 }

@@ -7,10 +7,21 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// The name of the rules that are always on.
-const ID: &str = "core";
+pub(crate) mod class;
+pub(crate) mod context;
+mod file;
+mod gitleaks;
+pub(crate) mod pattern;
+pub(crate) mod tokens;
+
+pub(crate) use self::class::Class;
+use self::context::CONTEXTS;
+pub use self::file::RuleFileError;
+pub(crate) use self::file::{Allow, parse};
+pub(crate) use self::tokens::{Test, Token};
+
 /// Raised with every change of what the rules find or how it is replaced.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Identifies a set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,113 +35,110 @@ pub struct RuleSet {
 }
 
 /// One rule.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Rule {
-    /// The stable number.
+    /// The stable number; of several rules for overlapping spans, the lowest names the span.
     pub(crate) id: u16,
     /// Four letters or digits that stand in the placeholder.
     pub(crate) name: &'static str,
+    /// What it finds, in words.
+    pub(crate) about: &'static str,
     pub(crate) shape: Shape,
 }
 
 /// How a rule decides where its secret ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Shape {
     /// An anchor, then a run of bytes of one class.
-    Token { anchors: &'static [&'static str], class: Class, bytes_min: usize, needs_digit: bool },
-    /// Three runs with dots between them, the first two starting with `eyJ`.
+    Token(Token),
+    /// Runs with dots between them, the first starting with `eyJ`.
     Jwt,
-    /// A token behind an authorization word and the word `Bearer`.
-    Bearer,
     /// The body of a private key between its two lines of dashes.
     Pem,
-    /// A value that its name makes a secret; it is handed over, not searched for.
+    /// A value behind a name that says that it is a secret.
+    Context(context::Context),
+    /// A keyword and a pattern.
+    Pattern(pattern::Pattern),
+    /// A value that is handed over with its name, or known; it is not searched for.
     Named,
 }
 
-/// A class of bytes that the run of a token consists of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// Letters and digits.
-    Alnum,
-    /// Capital letters and digits.
-    UpperAlnum,
-    /// Letters, digits, `-` and `_`.
-    Url,
-}
+impl Rule {
+    /// What it finds could be guessed: people chose it, or the name of a user is in it.
+    pub(crate) const fn is_weak(&self) -> bool {
+        matches!(self.id, 15 | 16 | 17 | 80 | 84..=88 | 98 | 99)
+    }
 
-impl Class {
-    pub(crate) const fn has(self, byte: u8) -> bool {
-        match self {
-            Self::Alnum => byte.is_ascii_alphanumeric(),
-            Self::UpperAlnum => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
-            Self::Url => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
+    /// The texts that say where to look.
+    pub(crate) fn anchors(&self) -> &'static [&'static str] {
+        match &self.shape {
+            Shape::Token(token) => token.anchors,
+            Shape::Jwt => &JWT_ANCHORS,
+            Shape::Pem => &PEM_ANCHORS,
+            Shape::Context(context) => context.anchors(),
+            Shape::Named | Shape::Pattern(_) => &[],
         }
     }
 }
 
 /// The anchor of JSON Web Tokens: `{"` in base64.
-pub(crate) const JWT_ANCHOR: &str = "eyJ";
-/// Anchors of bearer tokens; the first letter has two spellings and no say.
-pub(crate) const BEARER_ANCHORS: [&str; 2] = ["uthorization", "UTHORIZATION"];
+pub(crate) const JWT_ANCHORS: [&str; 1] = ["eyJ"];
 /// The anchor of private keys. The dashes before it are too common in tables to search for.
-pub(crate) const PEM_ANCHOR: &str = "BEGIN ";
+pub(crate) const PEM_ANCHORS: [&str; 1] = ["BEGIN "];
 
-const fn token(
-    id: u16,
-    name: &'static str,
-    anchors: &'static [&'static str],
-    class: Class,
-    bytes_min: usize,
-) -> Rule {
-    Rule { id, name, shape: Shape::Token { anchors, class, bytes_min, needs_digit: false } }
+/// JSON Web Tokens.
+pub(crate) static JWT: Rule =
+    Rule { id: 12, name: "jwtk", about: "JSON Web Token", shape: Shape::Jwt };
+/// Private keys.
+pub(crate) static PEM: Rule =
+    Rule { id: 14, name: "pemk", about: "private key", shape: Shape::Pem };
+/// Header values.
+pub(crate) static HEADER: Rule =
+    Rule { id: 15, name: "head", about: "value of a credential header", shape: Shape::Named };
+/// Values of URL parameters.
+pub(crate) static URL_PARAMETER: Rule =
+    Rule { id: 16, name: "urlq", about: "credential in a URL", shape: Shape::Named };
+/// Passwords in URLs.
+pub(crate) static URL_PASSWORD: Rule =
+    Rule { id: 17, name: "urlp", about: "password in a URL", shape: Shape::Named };
+/// Values that the caller knows, or that were found before in the run.
+pub(crate) static KNOWN: Rule =
+    Rule { id: 98, name: "know", about: "known value", shape: Shape::Named };
+/// Values behind a member name of a JSON text.
+pub(crate) static MEMBER: Rule =
+    Rule { id: 99, name: "memb", about: "value of a secret member", shape: Shape::Named };
+
+static SINGLE: [&Rule; 7] = [&JWT, &PEM, &HEADER, &URL_PARAMETER, &URL_PASSWORD, &KNOWN, &MEMBER];
+
+/// All core rules, by number.
+pub(crate) fn core() -> Vec<&'static Rule> {
+    let all = tokens::TOKENS.iter().chain(CONTEXTS.iter()).chain(SINGLE);
+    let mut all: Vec<&'static Rule> = all.collect();
+    all.sort_by_key(|rule| rule.id);
+    all
 }
 
-const fn token_with_digit(
-    id: u16,
-    name: &'static str,
-    anchors: &'static [&'static str],
-    class: Class,
-    bytes_min: usize,
-) -> Rule {
-    Rule { id, name, shape: Shape::Token { anchors, class, bytes_min, needs_digit: true } }
+/// The rules that come on top of the core rules for imports.
+pub(crate) fn extended() -> Vec<&'static Rule> {
+    gitleaks::GITLEAKS.iter().collect()
 }
 
-/// All rules. A lower position wins where two anchors start at the same byte.
-pub(crate) static RULES: [Rule; 17] = [
-    token(1, "antk", &["sk-ant-"], Class::Url, 16),
-    token_with_digit(2, "oaik", &["sk-"], Class::Url, 20),
-    token(3, "ghtk", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Class::Alnum, 36),
-    token(4, "ghpa", &["github_pat_"], Class::Url, 22),
-    token_with_digit(5, "slck", &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-"], Class::Url, 20),
-    token(6, "awsk", &["AKIA", "ASIA"], Class::UpperAlnum, 16),
-    token(7, "goog", &["AIza"], Class::Url, 35),
-    token(8, "glab", &["glpat-"], Class::Url, 20),
-    token(9, "hugf", &["hf_"], Class::Alnum, 30),
-    token(10, "npmt", &["npm_"], Class::Alnum, 36),
-    token(11, "pypi", &["pypi-AgE"], Class::Url, 16),
-    Rule { id: 12, name: "jwtk", shape: Shape::Jwt },
-    Rule { id: 13, name: "bear", shape: Shape::Bearer },
-    Rule { id: 14, name: "pemk", shape: Shape::Pem },
-    HEADER,
-    URL_PARAMETER,
-    URL_PASSWORD,
-];
-
-/// The rule for header values.
-pub(crate) const HEADER: Rule = Rule { id: 15, name: "head", shape: Shape::Named };
-/// The rule for values of URL parameters.
-pub(crate) const URL_PARAMETER: Rule = Rule { id: 16, name: "urlq", shape: Shape::Named };
-/// The rule for passwords in URLs.
-pub(crate) const URL_PASSWORD: Rule = Rule { id: 17, name: "urlp", shape: Shape::Named };
-
-/// Describes the rules of this build.
-pub(crate) fn ruleset() -> RuleSet {
-    let mut text = format!("{ID} {VERSION}\n");
-    for Rule { id, name, shape } in &RULES {
+/// Describes the core rules and others on top of them.
+pub(crate) fn ruleset_with(id: &'static str, rules: &[&'static Rule], more: &str) -> RuleSet {
+    let mut text = format!("{id} {VERSION}\n");
+    for Rule { id, name, shape, .. } in core() {
         writeln!(text, "{id} {name} {shape:?}").expect("writing into a string");
     }
-    RuleSet { id: ID, version: VERSION, digest: Sha256::digest(text).into() }
+    for rule in rules {
+        if let Shape::Pattern(pattern) = &rule.shape {
+            let pattern::Pattern { keywords, anchored, entropy_milli, regex, .. } = pattern;
+            let Rule { id, name, .. } = rule;
+            writeln!(text, "{id} {name} {keywords:?} {anchored} {entropy_milli} {regex}")
+                .expect("writing into a string");
+        }
+    }
+    text.push_str(more);
+    RuleSet { id, version: VERSION, digest: Sha256::digest(text).into() }
 }
 
 #[cfg(test)]
@@ -140,20 +148,21 @@ mod tests {
 
     #[test]
     fn the_digest_belongs_to_the_version() {
-        let set = ruleset();
-        assert_eq!((set.id, set.version), ("core", 1));
+        let set = ruleset_with("core", &[], "");
+        assert_eq!((set.id, set.version), ("core", 2));
         let digest = ArtifactId::from_bytes(set.digest).to_string();
-        assert_eq!(digest, "14dd2a530d791c11a8b75dd406e70954706303e6b4af89cd4098b46072194cbc");
+        assert_eq!(digest, "98eef04c59959b7f985eb124eef1fcb426faf55e5a17c2d5f20a1642216cd1f0");
     }
 
     #[test]
     fn numbers_and_names_are_used_once_and_names_have_four_bytes() {
-        for (position, rule) in RULES.iter().enumerate() {
-            assert_eq!(usize::from(rule.id), position + 1);
-            assert_eq!(rule.name.len(), 4);
-            assert!(rule.name.bytes().all(|byte| Class::Alnum.has(byte)));
-            let same = RULES.iter().filter(|other| other.name == rule.name);
-            assert_eq!(same.count(), 1, "{}", rule.name);
+        let rules = core();
+        for (position, rule) in rules.iter().enumerate() {
+            assert_eq!(rule.name.len(), 4, "{}", rule.name);
+            assert!(rule.name.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+            for other in rules.iter().skip(position + 1) {
+                assert!(rule.id != other.id && rule.name != other.name, "{}", rule.name);
+            }
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use super::anchor::Anchors;
-use super::scan::{self, Edge, Progress, Span, Step};
-use super::{Redaction, write_placeholder};
+use super::judge::Edge;
+use super::scan::{Scan, Span, Window};
+use super::{Redaction, Redactor};
 
 /// The longest span that a rule looks at: 64 KiB.
 ///
-/// A stream holds back at most this much text, and what continues a secret beyond it is text.
+/// A stream holds back at most this much text and a little more, and what continues a secret
+/// beyond it is text.
 pub const MAXSPAN_BYTES: usize = 64 << 10;
 /// A push is worked through in pieces of this length.
 const PIECE_BYTES: usize = 64 << 10;
@@ -17,12 +18,16 @@ const PIECE_BYTES: usize = 64 << 10;
 ///
 /// The output, all of it together, and the redactions are those of the whole text, however it is
 /// cut. When which bytes come out does depend on the pieces: text that could still become a
-/// secret is held back, at most [`MAXSPAN_BYTES`] of it.
+/// secret is held back, at most [`MAXSPAN_BYTES`] of it and what a look behind needs.
 pub struct RedactStream<'r> {
-    anchors: &'r Anchors,
-    progress: Progress,
-    /// Text that is not put out yet.
+    redactor: &'r Redactor,
+    scan: Scan,
+    /// Text that is not put out yet, and some that is, for looks behind.
     window: Vec<u8>,
+    /// Where the window starts in the text.
+    base: u64,
+    /// Up to where the text was put out.
+    done: u64,
     /// A candidate is looked at again when the window has this length, so that many small
     /// pieces do not cost a look each.
     look_again_bytes: usize,
@@ -31,11 +36,13 @@ pub struct RedactStream<'r> {
 }
 
 impl<'r> RedactStream<'r> {
-    pub(crate) fn new(anchors: &'r Anchors) -> Self {
+    pub(crate) fn new(redactor: &'r Redactor) -> Self {
         Self {
-            anchors,
-            progress: Progress::new(),
+            redactor,
+            scan: Scan::new(redactor.known()),
             window: Vec::new(),
+            base: 0,
+            done: 0,
             look_again_bytes: 0,
             out_bytes: 0,
             redactions: Vec::new(),
@@ -57,51 +64,64 @@ impl<'r> RedactStream<'r> {
     /// The offsets count from the start of the whole output.
     pub fn finish(mut self, out: &mut Vec<u8>) -> Vec<Redaction> {
         self.decide(Edge::End, out);
-        self.redactions
+        self.redactor.locked().learn(self.scan.learned());
+        std::mem::take(&mut self.redactions)
     }
 
     fn decide(&mut self, edge: Edge, out: &mut Vec<u8>) {
-        let window = std::mem::take(&mut self.window);
-        let mut from = 0;
-        loop {
-            match scan::step(self.anchors, &window, from, edge, &mut self.progress) {
-                Step::Span(span) => {
-                    self.keep(window.get(from..span.start).unwrap_or_default(), out);
-                    self.replace(&window, span, out);
-                    from = span.end;
-                }
-                Step::Hold { at, candidate } => {
-                    self.keep(window.get(from..at).unwrap_or_default(), out);
-                    self.window = window;
-                    self.window.drain(..at);
-                    self.progress.advance(at);
-                    let doubled = (2 * self.window.len()).min(MAXSPAN_BYTES);
-                    self.look_again_bytes = if candidate { doubled } else { 0 };
-                    return;
-                }
-            }
+        let bytes = std::mem::take(&mut self.window);
+        let window = Window { bytes: &bytes, base: self.base, edge };
+        let decided = self.scan.advance(&self.redactor.engine, &window);
+        while let Some(span) = self.scan.next_final(decided) {
+            self.keep(&window, span.start, out);
+            self.replace(&window, span, out);
         }
+        let settled = self.scan.settled(decided).max(self.done);
+        self.keep(&window, settled, out);
+        self.window = bytes;
+        let keep_from = settled.saturating_sub(Scan::kept_bytes() as u64).max(self.base);
+        let gone = usize::try_from(keep_from - self.base).unwrap_or(0).min(self.window.len());
+        let more = self.scan.is_waiting().then_some(2 * (self.window.len() - gone));
+        self.look_again_bytes = more.map_or(0, |n| n.min(MAXSPAN_BYTES + Scan::kept_bytes()));
+        zeroize::Zeroize::zeroize(self.window.get_mut(..gone).unwrap_or_default());
+        self.window.drain(..gone);
+        self.base = keep_from;
     }
 
-    fn keep(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+    /// Puts out text up to a place.
+    fn keep(&mut self, window: &Window<'_>, to: u64, out: &mut Vec<u8>) {
+        let bytes = slice(window, self.done, to);
         out.extend_from_slice(bytes);
         self.out_bytes += bytes.len() as u64;
-        self.progress.kept(bytes);
+        self.done = to.max(self.done);
     }
 
-    fn replace(&mut self, window: &[u8], span: Span, out: &mut Vec<u8>) {
-        let secret = window.get(span.start..span.end).unwrap_or_default();
-        let redaction = write_placeholder(span.rule, secret, self.out_bytes, out);
-        self.out_bytes += redaction.bytes;
-        self.redactions.push(redaction);
-        self.progress.replaced();
+    fn replace(&mut self, window: &Window<'_>, span: Span, out: &mut Vec<u8>) {
+        let secret = slice(window, span.start, span.end);
+        let before = out.len();
+        let redaction = self.redactor.write_placeholder(&span, secret, self.out_bytes, out);
+        self.out_bytes += (out.len() - before) as u64;
+        self.redactions.extend(redaction);
+        self.done = span.end;
+    }
+}
+
+fn slice<'a>(window: &Window<'a>, from: u64, to: u64) -> &'a [u8] {
+    let local = |at: u64| usize::try_from(at.saturating_sub(window.base)).unwrap_or(usize::MAX);
+    window.bytes.get(local(from)..local(to)).unwrap_or_default()
+}
+
+impl Drop for RedactStream<'_> {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.window);
     }
 }
 
 impl fmt::Debug for RedactStream<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let out_of_base = self.done - self.base;
         f.debug_struct("RedactStream")
-            .field("held_bytes", &self.window.len())
+            .field("held_bytes", &(self.window.len() as u64 - out_of_base))
             .field("out_bytes", &self.out_bytes)
             .field("redactions", &self.redactions.len())
             .finish()

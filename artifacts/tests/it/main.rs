@@ -1,5 +1,6 @@
 //! The contract of the crate through its public API: bytes on disk, damage, and the model.
 
+mod corpus;
 mod cuts;
 mod damage;
 mod flips;

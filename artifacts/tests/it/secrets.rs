@@ -11,7 +11,7 @@ fn dummy(prefix: &str, length: usize) -> String {
 }
 
 #[test]
-fn no_planted_key_is_found_in_any_file() {
+fn m13_no_planted_key_is_found_in_any_file() {
     let keys = [
         dummy("sk-ant-api03-", 90),
         dummy("ghp_", 36),

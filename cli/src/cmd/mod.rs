@@ -11,6 +11,7 @@ mod log;
 mod paranoid;
 mod policy;
 mod project;
+mod redact;
 mod reference_markdown;
 mod selftest;
 mod show;
@@ -54,6 +55,7 @@ Exit codes:
     Show(show::ShowArgs),
     Cat(cat::CatArgs),
     Stats(stats::StatsArgs),
+    Redact(redact::RedactArgs),
     /// List, show, check and apply context policies
     ///
     /// A policy is a list of steps that decide what of a run the model is shown: caps on tool
@@ -97,6 +99,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Log(args) => log::run(&args, scratch, ui),
         Command::Show(args) => show::run(&args, scratch, ui),
         Command::Cat(args) => cat::run(&args, scratch, ui),
+        Command::Redact(args) => redact::run(&args, ui),
         Command::Stats(args) => stats::run(&args, scratch, ui),
         Command::Policy(command) => policy::run(&command, ui),
         Command::Completions(args) => completions::run(args, ui),
