@@ -20,6 +20,7 @@ pub mod frame;
 pub mod fs;
 pub mod history;
 pub mod id;
+pub mod identity;
 #[cfg(feature = "fs")]
 pub mod recorder;
 pub mod render;

@@ -14,6 +14,7 @@ extern crate alloc;
 
 pub mod fold;
 pub mod maka;
+pub mod identity;
 pub mod measure;
 pub mod memo;
 pub mod policy;

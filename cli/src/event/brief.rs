@@ -61,6 +61,9 @@ impl Listing {
                 (session, self.output_found(event))
             }
             Event::ImportedRecord(event) => (None, imported_record(event)),
+            Event::Identity(event) => {
+                (super::identity::session(event), super::identity::brief(event))
+            }
         }
     }
 
@@ -135,7 +138,7 @@ fn some(facts: &mut Facts, name: &'static str, number: u64) {
 }
 
 /// A name that rides inside the event, else the id of its artifact.
-fn short(content: &Content) -> String {
+pub(super) fn short(content: &Content) -> String {
     match content.as_inline() {
         Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         None => content.artifact().map_or_else(String::new, |a| a.id().to_string()),

@@ -39,6 +39,7 @@ pub(crate) fn full(event: &Event) -> Node {
             ("reason", event.reason.as_str().into()),
             ("bytes", content(&event.bytes)),
         ],
+        Event::Identity(event) => super::identity::full(event),
     })
 }
 
@@ -292,7 +293,7 @@ fn item(item: &AnswerItem) -> Node {
     ])
 }
 
-fn usage(usage: &Usage) -> Node {
+pub(super) fn usage(usage: &Usage) -> Node {
     Node::Map(vec![
         ("input_tokens", usage.input_tokens.into()),
         ("output_tokens", usage.output_tokens.into()),

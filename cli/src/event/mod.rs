@@ -2,6 +2,7 @@
 
 mod brief;
 mod full;
+mod identity;
 
 pub(crate) use brief::Listing;
 pub(crate) use full::full;

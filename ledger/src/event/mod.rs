@@ -5,23 +5,52 @@
 //! `docs/reference/events.md` for facts that later ways in will record.
 
 pub mod answer;
+pub mod approval;
 pub mod found;
+pub mod hook;
+pub mod identity;
+pub mod lane;
 pub mod message;
+pub mod principal;
 pub mod request;
 pub mod run;
+pub mod subagent;
 pub mod tool;
+pub mod turn;
 
 pub use answer::{AnswerItem, Answered, ItemKind, Usage};
+pub use approval::{
+    ApprovalAnswered, ApprovalAsked, ApprovalRetracted, AskOrigin, Offered, OptionKind, Receipt,
+    RetractReason, Verdict,
+};
 pub use found::OutputFound;
+pub use hook::{
+    Assessment, Disposition, HookDecision, HookPhase, HookPublished, Inspection, ReviewUpdated,
+    Stamp,
+};
+pub use identity::IdentityEvent;
+pub use lane::{
+    AliasForm, AliasesAdvertised, Correlation, Lane, NameSeen, NameSource, Outcome, ResultSettled,
+    ToolDispatched, ToolEnded, ToolObserved,
+};
 pub use message::{
     Added, Cause, ContextEdited, Hole, HoleValue, MessageAdded, PartDef, PartUse, Skeleton,
     SkeletonUse, SlotDef, Splice, Unlinked,
+};
+pub use principal::{
+    Continues, MintReason, PrincipalBound, PrincipalForked, PrincipalMinted, PrincipalObserved,
+    PrincipalStopped, StopReason,
 };
 pub use request::{
     Dispatched, Headers, Overlay, RequestCaptured, Rung, Splices, Transfer, Unsplit,
 };
 pub use run::{ImportedRecord, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened};
+pub use subagent::{Child, SubagentEnded, SubagentSpawned};
 pub use tool::{Dropped, Returned, TextMeasure, ToolCalled, ToolReturned};
+pub use turn::{
+    AcceptedCall, Compacted, ResetReason, SessionClosed, SessionReset, Stop, TurnAccepted,
+    TurnEnded, TurnStarted, UserPrompted,
+};
 
 use crate::codec::{self, CodecError};
 
@@ -35,10 +64,36 @@ pub enum Kind {
     RunClosed = 17,
     /// `session_opened`
     SessionOpened = 18,
+    /// `session_reset`
+    SessionReset = 19,
+    /// `session_closed`
+    SessionClosed = 20,
+    /// `aliases_advertised`
+    AliasesAdvertised = 21,
+    /// `principal_minted`
+    PrincipalMinted = 24,
+    /// `principal_bound`
+    PrincipalBound = 25,
+    /// `principal_observed`
+    PrincipalObserved = 26,
+    /// `principal_stopped`
+    PrincipalStopped = 27,
+    /// `principal_forked`
+    PrincipalForked = 28,
     /// `message_added`
     MessageAdded = 32,
     /// `context_edited`
     ContextEdited = 33,
+    /// `compacted`
+    Compacted = 34,
+    /// `turn_started`
+    TurnStarted = 35,
+    /// `user_prompted`
+    UserPrompted = 37,
+    /// `turn_accepted`
+    TurnAccepted = 38,
+    /// `turn_ended`
+    TurnEnded = 39,
     /// `request_captured`
     RequestCaptured = 40,
     /// `request_dispatched`
@@ -55,18 +110,53 @@ pub enum Kind {
     ToolReturned = 49,
     /// `output_found`
     OutputFound = 50,
+    /// `tool_dispatched`
+    ToolDispatched = 51,
+    /// `hook_published`
+    HookPublished = 52,
+    /// `review_updated`
+    ReviewUpdated = 53,
+    /// `tool_ended`
+    ToolEnded = 54,
+    /// `result_settled`
+    ResultSettled = 55,
+    /// `approval_asked`
+    ApprovalAsked = 56,
+    /// `approval_answered`
+    ApprovalAnswered = 57,
+    /// `approval_retracted`
+    ApprovalRetracted = 58,
+    /// `tool_observed`
+    ToolObserved = 59,
+    /// `subagent_spawned`
+    SubagentSpawned = 64,
+    /// `subagent_ended`
+    SubagentEnded = 65,
     /// `imported_record`
     ImportedRecord = 80,
 }
 
 impl Kind {
     /// All kinds, in tag order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 38] = [
         Self::RunOpened,
         Self::RunClosed,
         Self::SessionOpened,
+        Self::SessionReset,
+        Self::SessionClosed,
+        Self::AliasesAdvertised,
+        Self::PrincipalMinted,
+        Self::PrincipalBound,
+        Self::PrincipalObserved,
+        Self::PrincipalStopped,
+        Self::PrincipalForked,
         Self::MessageAdded,
         Self::ContextEdited,
+        Self::Compacted,
+        Self::TurnStarted,
+        Self::UserPrompted,
+        Self::TurnAccepted,
+        Self::TurnEnded,
         Self::RequestCaptured,
         Self::RequestDispatched,
         Self::ResponseReceived,
@@ -75,6 +165,17 @@ impl Kind {
         Self::ToolCalled,
         Self::ToolReturned,
         Self::OutputFound,
+        Self::ToolDispatched,
+        Self::HookPublished,
+        Self::ReviewUpdated,
+        Self::ToolEnded,
+        Self::ResultSettled,
+        Self::ApprovalAsked,
+        Self::ApprovalAnswered,
+        Self::ApprovalRetracted,
+        Self::ToolObserved,
+        Self::SubagentSpawned,
+        Self::SubagentEnded,
         Self::ImportedRecord,
     ];
 
@@ -94,8 +195,21 @@ impl Kind {
             Self::RunOpened => "run_opened",
             Self::RunClosed => "run_closed",
             Self::SessionOpened => "session_opened",
+            Self::SessionReset => "session_reset",
+            Self::SessionClosed => "session_closed",
+            Self::AliasesAdvertised => "aliases_advertised",
+            Self::PrincipalMinted => "principal_minted",
+            Self::PrincipalBound => "principal_bound",
+            Self::PrincipalObserved => "principal_observed",
+            Self::PrincipalStopped => "principal_stopped",
+            Self::PrincipalForked => "principal_forked",
             Self::MessageAdded => "message_added",
             Self::ContextEdited => "context_edited",
+            Self::Compacted => "compacted",
+            Self::TurnStarted => "turn_started",
+            Self::UserPrompted => "user_prompted",
+            Self::TurnAccepted => "turn_accepted",
+            Self::TurnEnded => "turn_ended",
             Self::RequestCaptured => "request_captured",
             Self::RequestDispatched => "request_dispatched",
             Self::ResponseReceived => "response_received",
@@ -104,6 +218,17 @@ impl Kind {
             Self::ToolCalled => "tool_called",
             Self::ToolReturned => "tool_returned",
             Self::OutputFound => "output_found",
+            Self::ToolDispatched => "tool_dispatched",
+            Self::HookPublished => "hook_published",
+            Self::ReviewUpdated => "review_updated",
+            Self::ToolEnded => "tool_ended",
+            Self::ResultSettled => "result_settled",
+            Self::ApprovalAsked => "approval_asked",
+            Self::ApprovalAnswered => "approval_answered",
+            Self::ApprovalRetracted => "approval_retracted",
+            Self::ToolObserved => "tool_observed",
+            Self::SubagentSpawned => "subagent_spawned",
+            Self::SubagentEnded => "subagent_ended",
             Self::ImportedRecord => "imported_record",
         }
     }
@@ -143,6 +268,8 @@ pub enum Event {
     OutputFound(OutputFound),
     /// A foreign record that was not understood, kept as bytes.
     ImportedRecord(ImportedRecord),
+    /// A fact about identities: turns, calls beside the wire, hooks, questions, principals.
+    Identity(IdentityEvent),
 }
 
 /// Why a frame's body is no event.
@@ -191,6 +318,7 @@ impl Event {
             Self::ToolReturned(_) => Kind::ToolReturned,
             Self::OutputFound(_) => Kind::OutputFound,
             Self::ImportedRecord(_) => Kind::ImportedRecord,
+            Self::Identity(event) => event.kind(),
         }
     }
 
@@ -214,6 +342,7 @@ impl Event {
             Self::ToolReturned(body) => codec::encode(body),
             Self::OutputFound(body) => codec::encode(body),
             Self::ImportedRecord(body) => codec::encode(body),
+            Self::Identity(event) => event.encode(),
         }
     }
 
@@ -225,6 +354,11 @@ impl Event {
         let kind = Kind::from_tag(tag).ok_or(EventError::UnknownKind { tag })?;
         if version != KIND_VERSION {
             return Err(EventError::UnknownVersion { kind: kind.name(), version });
+        }
+        if let Some(decoded) = IdentityEvent::decode(kind, body) {
+            return decoded
+                .map(Self::Identity)
+                .map_err(|source| EventError::Body { kind: kind.name(), source });
         }
         let decoded = match kind {
             Kind::RunOpened => codec::decode(body).map(Self::RunOpened),
@@ -241,6 +375,7 @@ impl Event {
             Kind::ToolReturned => codec::decode(body).map(Self::ToolReturned),
             Kind::OutputFound => codec::decode(body).map(Self::OutputFound),
             Kind::ImportedRecord => codec::decode(body).map(Self::ImportedRecord),
+            other => return Err(EventError::UnknownKind { tag: other.tag() }),
         };
         decoded.map_err(|source| EventError::Body { kind: kind.name(), source })
     }

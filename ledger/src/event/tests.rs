@@ -13,8 +13,11 @@ use crate::id::{PartNo, RequestId, SessionId, SkeletonNo, ToolCallId};
 use crate::wire::{Dialect, Escape, PartKind, Role, SlotKind};
 
 mod golden;
+mod golden_identity;
 mod samples;
+mod samples_identity;
 mod strategy;
+mod strategy_identity;
 
 use samples::{inline, stored};
 
@@ -63,8 +66,21 @@ fn kinds_keep_their_tags_and_names() {
             (16, "run_opened"),
             (17, "run_closed"),
             (18, "session_opened"),
+            (19, "session_reset"),
+            (20, "session_closed"),
+            (21, "aliases_advertised"),
+            (24, "principal_minted"),
+            (25, "principal_bound"),
+            (26, "principal_observed"),
+            (27, "principal_stopped"),
+            (28, "principal_forked"),
             (32, "message_added"),
             (33, "context_edited"),
+            (34, "compacted"),
+            (35, "turn_started"),
+            (37, "user_prompted"),
+            (38, "turn_accepted"),
+            (39, "turn_ended"),
             (40, "request_captured"),
             (41, "request_dispatched"),
             (42, "response_received"),
@@ -73,6 +89,17 @@ fn kinds_keep_their_tags_and_names() {
             (48, "tool_called"),
             (49, "tool_returned"),
             (50, "output_found"),
+            (51, "tool_dispatched"),
+            (52, "hook_published"),
+            (53, "review_updated"),
+            (54, "tool_ended"),
+            (55, "result_settled"),
+            (56, "approval_asked"),
+            (57, "approval_answered"),
+            (58, "approval_retracted"),
+            (59, "tool_observed"),
+            (64, "subagent_spawned"),
+            (65, "subagent_ended"),
             (80, "imported_record"),
         ]
     );
@@ -131,6 +158,53 @@ fn every_variant_of_a_stored_enum_keeps_its_tag() {
     for tags in tags {
         assert!((0..).zip(*tags).all(|(expected, tag)| expected == *tag), "{tags:?}");
     }
+}
+
+#[test]
+fn every_variant_of_an_enum_about_identities_keeps_its_tag() {
+    /// Variants in the order of their tags, which their encodings begin with.
+    macro_rules! tags {
+        ($($name:ident { $($variant:expr),* $(,)? })*) => {$({
+            use crate::event::$name::*;
+            let mut expected = 0_u32;
+            $(
+                let bytes = encode(&$variant).unwrap();
+                assert_eq!(bytes[..4], expected.to_le_bytes(), stringify!($name));
+                expected += 1;
+            )*
+            assert!(expected > 1);
+        })*};
+    }
+    let call = ToolCallId::new(1);
+    let (session, ask) = (SessionId::new(1), crate::id::AskId::new(1));
+    let run = crate::id::RunId::from_bytes([1; 16]);
+    tags! {
+        ResetReason { Process, NotFound, Closed, Asked }
+        MintReason { Launch, BareStart, Reclaim, Adoption, Fork, Orphan }
+        Continues { New, Unknown }
+        StopReason { Ended, Removed, LaunchFailed }
+        Stop { EndTurn, Error, Cancelled, Budget, NoProgress, MaxTurns, Refusal, Other }
+        AliasForm { Bare, Single, Double, Server }
+        Lane { Native, Bridged(AliasForm::Bare) }
+        NameSource { Title, RawTool, Meta, MetaFlat }
+        Correlation { Own, Queue, None }
+        Outcome { Completed, Failed, Cancelled, Denied, Aborted }
+        HookPhase { PreTool, PostTool, Prompt, Other }
+        HookDecision { Info, Blocked, Modified, Advisory }
+        Assessment { Acceptable, Prohibited, Unresolved }
+        Inspection { Complete, OperationalFailure }
+        Disposition {
+            Execute, AskAction, WithholdResult, ReleaseResult, Deny, PassAdvisory, ContinueWarning,
+        }
+        AskOrigin { Unknown, Permission, HookGuardrail, Plan }
+        OptionKind { AllowOnce, AllowAlways, RejectOnce, RejectAlways, Other }
+        Verdict { Deny, AllowOnce, AllowAlways, DenyAlways, Cancelled, Unknown }
+        RetractReason { Cancelled, Replaced, SessionGone }
+        Receipt { Exact { ask, call, origin: session, review: Option::None }, Legacy }
+        Child { Session(session), Run(run), Unknown }
+    }
+    let jobs = crate::id::Job::ALL.map(|job| encode(&job).unwrap());
+    assert_eq!(jobs, [[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]]);
 }
 
 #[test]
@@ -284,12 +358,15 @@ fn lists_of_small_entries_come_back_although_they_take_more_memory_than_a_body()
     let many = 2 * EVENT_BODY_BYTES_MAX / size_of::<Added>();
     let known = || PartUse::Known(PartNo::new(7));
     let added = || Added { part: known(), cause: Cause::Returned };
-    let mut captured = samples::all().swap_remove(5).0;
+    let sample = |kind| {
+        samples::all().into_iter().map(|(event, _)| event).find(|e| e.kind() == kind).unwrap()
+    };
+    let mut captured = sample(Kind::RequestCaptured);
     if let Event::RequestCaptured(captured) = &mut captured {
         let insert = (0..many).map(|_| known()).collect();
         captured.splices.head = vec![Splice { at: 0, remove: 0, insert }];
     }
-    let mut answered = samples::all().swap_remove(7).0;
+    let mut answered = sample(Kind::ResponseReceived);
     if let Event::ResponseReceived(answered) = &mut answered {
         let item = answered.items[3].clone();
         answered.items = vec![item; usize::from(u16::MAX)];
@@ -328,6 +405,13 @@ fn no_entry_of_a_list_outgrows_the_memory_that_its_bytes_may_ask_for() {
     let hole = Hole { escape: Escape::JSON, escaped_bytes: 0, value: hole };
     let overlay = Overlay { item: 0, offset: 0, bytes: inline("") };
     let returned = Returned { text: inline(""), measure: TextMeasure::default() };
+    let accepted = AcceptedCall {
+        call: ToolCallId::new(0),
+        name: inline(""),
+        arguments: inline(""),
+        provider_call: None,
+        provider_item: None,
+    };
     for (memory, stored) in [
         (size_of::<PartUse>(), part_bytes),
         (size_of::<Added>(), part_bytes + encode(&Cause::Returned).unwrap().len()),
@@ -341,6 +425,9 @@ fn no_entry_of_a_list_outgrows_the_memory_that_its_bytes_may_ask_for() {
         (size_of::<(u16, Content)>(), 2 + encode(&inline("")).unwrap().len()),
         (size_of::<Returned>(), encode(&returned).unwrap().len()),
         (size_of::<AnswerItem>(), encode(&item).unwrap().len()),
+        (size_of::<AcceptedCall>(), encode(&accepted).unwrap().len()),
+        (size_of::<NameSeen>(), 4 + encode(&inline("")).unwrap().len()),
+        (size_of::<Offered>(), 4 + encode(&inline("")).unwrap().len()),
     ] {
         assert!(memory <= MEMORY_PER_BODY_BYTE_MAX * stored, "{memory} for {stored}");
     }

@@ -3,11 +3,12 @@
 use super::error::HistoryError;
 use super::{BodySplices, Call, Change, End, History, Part, Request, Session, SkeletonInfo};
 use crate::event::{
-    Added, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, HoleValue, OutputFound,
-    PartDef, PartUse, RequestCaptured, SessionOpened, Skeleton, SkeletonUse, Splice, ToolCalled,
-    ToolReturned,
+    Added, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, HoleValue, IdentityEvent,
+    OutputFound, PartDef, PartUse, RequestCaptured, SessionOpened, Skeleton, SkeletonUse, Splice,
+    ToolCalled, ToolReturned,
 };
 use crate::id::{PartNo, RequestId, SessionId, SkeletonNo};
+use crate::identity::desk::Desk;
 use crate::wire::outline::ITEMS_MAX;
 use crate::wire::{Dialect, PartKind, Role};
 
@@ -21,6 +22,8 @@ pub struct Builder {
     lengths: Vec<u64>,
     /// Lengths of each request's lists (head, messages, tail), to check splices against.
     body_lengths: Vec<[u64; 3]>,
+    /// What is open, to check facts about identities against.
+    desk: Desk,
 }
 
 type Checked<T> = Result<T, HistoryError>;
@@ -59,7 +62,13 @@ impl Builder {
             return Err(HistoryError::Misfit { seq, what: "event after run_closed" });
         }
         history.events += 1;
+        if matches!(event, Event::Identity(_)) {
+            return self.identity(seq, &event);
+        }
+        self.desk.apply(&event);
         match event {
+            // Was taken above.
+            Event::Identity(_) => Ok(()),
             Event::RunOpened(_) => Err(HistoryError::NoRun { seq }),
             Event::RunClosed(closed) => {
                 history.closed = Some(closed);
@@ -337,8 +346,7 @@ impl Builder {
             return Err(HistoryError::Misfit { seq, what: "second call of an item" });
         }
         history.calls.push(Call {
-            request,
-            item,
+            asked: Some((request, item)),
             output: None,
             dropped: Dropped::Unknown,
             found: Vec::new(),
@@ -358,6 +366,22 @@ impl Builder {
             number,
         })?;
         call.found.push(found);
+        Ok(())
+    }
+
+    /// A fact about identities: checked against what is open; its calls take their numbers.
+    fn identity(&mut self, seq: u64, event: &Event) -> Checked<()> {
+        self.desk.check(event).map_err(|source| HistoryError::Identity { seq, source })?;
+        let calls = match event {
+            Event::Identity(IdentityEvent::TurnAccepted(accepted)) => accepted.calls.len(),
+            Event::Identity(IdentityEvent::ToolObserved(_)) => 1,
+            _ => 0,
+        };
+        let history = self.history(seq)?;
+        let call =
+            || Call { asked: None, output: None, dropped: Dropped::Unknown, found: Vec::new() };
+        history.calls.extend(std::iter::repeat_with(call).take(calls));
+        self.desk.apply(event);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Why events do not make a history. Place only, never content.
 
 use crate::event::EventError;
+use crate::identity::desk::DeskError;
 
 /// Why a log is no history.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +58,14 @@ pub enum HistoryError {
     NoRun {
         /// The frame.
         seq: u64,
+    },
+    /// A fact about identities that does not fit what is open.
+    #[error("seq {seq}: {source}")]
+    Identity {
+        /// The frame.
+        seq: u64,
+        /// What does not fit.
+        source: DeskError,
     },
     /// More of something than is allowed.
     #[error("seq {seq}: more than {max} {what}")]

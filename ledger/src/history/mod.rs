@@ -102,10 +102,9 @@ pub enum End {
 /// A tool call.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The request whose answer asks for it.
-    pub request: RequestId,
-    /// Item of the answer.
-    pub item: u16,
+    /// The request whose answer asks for it, and the item of that answer; `None` for a call that
+    /// was told of beside the wire.
+    pub asked: Option<(RequestId, u16)>,
     /// What it returned, once it has.
     pub output: Option<Vec<Returned>>,
     /// How much of the output never reached the recorder.
@@ -233,7 +232,8 @@ impl History {
     /// The item of an answer that asks for a call.
     pub fn call_item(&self, call: ToolCallId) -> Option<&crate::event::AnswerItem> {
         let call = self.calls.get(call.index())?;
-        self.item(call.request, call.item)
+        let (request, item) = call.asked?;
+        self.item(request, item)
     }
 
     /// The call that an item of an answer asks for.

@@ -136,10 +136,13 @@ impl Recorder {
                 continue;
             }
             let item = u16::try_from(item).expect("items were cut to ITEMS_MAX");
-            let call = self.links.next_call().ok_or(RecordError::TooMany { what: "tool calls" })?;
+            let call = self.desk.next_call();
+            if call.number() == u32::MAX {
+                return Err(RecordError::TooMany { what: "tool calls" });
+            }
             self.append(&Event::ToolCalled(ToolCalled { call, request, item }))?;
             let at = ItemRef { request, item };
-            self.links.add_call(session, at, fact.call_id.as_deref());
+            self.links.add_call(call, session, at, fact.call_id.as_deref());
             fact.call = Some(call);
         }
         Ok(facts)

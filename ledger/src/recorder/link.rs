@@ -3,7 +3,7 @@
 //! A link is only made where the recorded answer or output holds the very bytes, so that a part
 //! with a cause is rebuilt from the cause and not from itself.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::parts::RawKey;
 use crate::content::Content;
@@ -72,7 +72,7 @@ pub(super) struct Links {
     by_text: HashMap<(SessionId, ItemKey), ItemRef>,
     by_item_id: HashMap<Vec<u8>, ItemRef>,
     by_call_id: HashMap<(Option<SessionId>, Vec<u8>), ToolCallId>,
-    calls: Vec<Call>,
+    calls: BTreeMap<ToolCallId, Call>,
     /// Calls of a conversation that have not returned, oldest first.
     open: HashMap<SessionId, Vec<ToolCallId>>,
     /// Conversations that have had an answer.
@@ -106,27 +106,25 @@ pub(super) struct ResultLink {
 }
 
 impl Links {
-    pub(super) fn next_call(&self) -> Option<ToolCallId> {
-        u32::try_from(self.calls.len()).ok().map(ToolCallId::new)
-    }
-
-    /// True for a call that was handed out.
+    /// True for a call that an answer asked for.
     pub(super) fn is_known(&self, call: ToolCallId) -> bool {
-        call.index() < self.calls.len()
+        self.calls.contains_key(&call)
     }
 
     /// All calls, in order, with the item that asks for each.
     pub(super) fn calls(&self) -> impl Iterator<Item = (ToolCallId, Option<&ItemFacts>, &Call)> {
-        self.calls.iter().enumerate().filter_map(|(index, call)| {
-            let number = u32::try_from(index).ok()?;
-            Some((ToolCallId::new(number), self.facts(call.item), call))
-        })
+        self.calls.iter().map(|(id, call)| (*id, self.facts(call.item), call))
     }
 
-    /// Remembers a call of an answer; ids are handed out in order by [`Links::next_call`].
-    pub(super) fn add_call(&mut self, session: SessionId, item: ItemRef, call_id: Option<&[u8]>) {
-        let Some(call) = self.next_call() else { return };
-        self.calls.push(Call { item, session, returned: None, texts: Vec::new() });
+    /// Remembers a call of an answer.
+    pub(super) fn add_call(
+        &mut self,
+        call: ToolCallId,
+        session: SessionId,
+        item: ItemRef,
+        call_id: Option<&[u8]>,
+    ) {
+        self.calls.insert(call, Call { item, session, returned: None, texts: Vec::new() });
         self.open.entry(session).or_default().push(call);
         if let Some(id) = call_id {
             self.by_call_id.insert((Some(session), id.to_vec()), call);
@@ -173,7 +171,7 @@ impl Links {
     }
 
     fn call_item(&self, call: ToolCallId) -> Option<ItemRef> {
-        self.calls.get(call.index()).map(|call| call.item)
+        self.calls.get(&call).map(|call| call.item)
     }
 
     /// Finds the causes of a part's slots.
@@ -335,7 +333,7 @@ impl Links {
         let here = linked.results.iter().find(|result| result.call == call);
         let returned = match here {
             Some(result) => Some(keys(&result.output)),
-            None => self.calls.get(call.index()).and_then(|call| call.returned.clone()),
+            None => self.calls.get(&call).and_then(|call| call.returned.clone()),
         };
         let first = returned.is_none();
         if returned.is_some_and(|returned| returned != keys(&outputs)) {
@@ -371,7 +369,7 @@ impl Links {
 
     /// Remembers that a call returned these texts.
     pub(super) fn returned(&mut self, call: ToolCallId, texts: Vec<Content>, keys: Vec<RawKey>) {
-        if let Some(state) = self.calls.get_mut(call.index()) {
+        if let Some(state) = self.calls.get_mut(&call) {
             state.returned = Some(keys);
             state.texts = texts;
             if let Some(open) = self.open.get_mut(&state.session) {

@@ -32,10 +32,12 @@ pub use prepare::{Prepared, PreparedItem};
 use crate::codec::CodecError;
 use crate::content::Content;
 use crate::event::{
-    Event, ImportedRecord, KIND_VERSION, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened,
+    Event, ImportedRecord, KIND_VERSION, Origin, RunClosed, RunOpened, SessionBasis,
 };
 use crate::fs::{AppendError, CreateError, Head, LogIdent, LogOptions, LogWriter, PackLength};
 use crate::id::{PartNo, RequestId, RunId, SessionId};
+use crate::identity::desk::Desk;
+use crate::identity::journal::{Journal, JournalError};
 use crate::segment::{Epoch, LedgerId};
 
 /// Events are written out when so many bytes of them are waiting.
@@ -118,6 +120,27 @@ pub enum RecordError {
     /// The system has no randomness to give.
     #[error("no randomness available for new ids")]
     NoRandomness,
+    /// A fact that does not fit what was recorded before.
+    #[error(transparent)]
+    Misfit(#[from] Box<JournalError>),
+}
+
+impl From<JournalError> for RecordError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Record(error) => error,
+            other => Self::Misfit(Box::new(other)),
+        }
+    }
+}
+
+/// Redacts a JSON text string by string.
+pub(crate) fn redact_json(
+    redactor: &Redactor,
+    json: &[u8],
+) -> artifacts::redact::Redacted<'static> {
+    let clean = clean::json(redactor, json, crate::wire::Escape::JSON);
+    redactor.redact(&clean.text).into_owned()
 }
 
 /// How a new run is described.
@@ -181,6 +204,7 @@ pub struct Recorder {
     durability: Durability,
     table: parts::PartTable,
     links: link::Links,
+    desk: Desk,
     sessions: Vec<Session>,
     requests: Vec<SessionId>,
     epoch: Epoch,
@@ -243,6 +267,7 @@ impl Recorder {
             durability: spec.durability,
             table: parts::PartTable::default(),
             links: link::Links::default(),
+            desk: Desk::default(),
             sessions: Vec::new(),
             requests: Vec::new(),
             epoch: id.epoch,
@@ -276,22 +301,20 @@ impl Recorder {
     /// # Errors
     /// The fact cannot be written.
     pub fn open_session(&mut self, spec: &SessionSpec<'_>) -> Result<SessionId, RecordError> {
-        let number = u32::try_from(self.sessions.len())
-            .map_err(|_wide| RecordError::TooMany { what: "conversations" })?;
-        let session = SessionId::new(number);
-        let client_session = spec.client_session.map(|id| self.content(id)).transpose()?;
-        self.sessions.push(Session {
-            client_id: spec.client_session.map(<[u8]>::to_vec),
-            ..Session::default()
-        });
-        self.append(&Event::SessionOpened(SessionOpened {
-            session,
-            parent: spec.parent,
-            basis: spec.basis,
-            client_session,
-            aliases: Vec::new(),
-        }))?;
+        let session = self.journal().open_session(spec).map_err(RecordError::from)?;
+        self.session(session)?.client_id = spec.client_session.map(<[u8]>::to_vec);
         Ok(session)
+    }
+
+    /// Appends facts about identities: turns, calls beside the wire, hooks, questions.
+    pub fn journal(&mut self) -> Journal<'_> {
+        Journal {
+            store: &mut self.store,
+            log: &mut self.log,
+            redactor: &self.redactor,
+            desk: &mut self.desk,
+            now_unix_ns: self.now_unix_ns,
+        }
     }
 
     /// Keeps a foreign record that is not a request.
@@ -312,8 +335,7 @@ impl Recorder {
 
     /// Redacts a JSON text string by string and returns it in the redactor's own type.
     pub fn redact_json(&self, json: &[u8]) -> artifacts::redact::Redacted<'static> {
-        let clean = clean::json(&self.redactor, json, crate::wire::Escape::JSON);
-        self.redactor.redact(&clean.text).into_owned()
+        redact_json(&self.redactor, json)
     }
 
     /// Ends the run and seals the recording.
@@ -322,6 +344,14 @@ impl Recorder {
     /// Something cannot be written; what was durable before stays.
     pub fn close(mut self, outcome: &RunClosed) -> Result<Closed, RecordError> {
         self.append(&Event::RunClosed(outcome.clone()))?;
+        self.leave()
+    }
+
+    /// Seals what was recorded and leaves the run open, for somebody who goes on with it.
+    ///
+    /// # Errors
+    /// Something cannot be written; what was durable before stays.
+    pub fn leave(mut self) -> Result<Closed, RecordError> {
         let mut packs = self.full_packs();
         let last = self.store.seal()?;
         let epoch = self.epoch.number();
@@ -363,6 +393,7 @@ impl Recorder {
         let body =
             event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
         self.log.append(kind.tag(), KIND_VERSION, self.now_unix_ns, &body)?;
+        self.desk.apply(event);
         if self.log.pending_bytes() >= PENDING_BYTES_MAX {
             self.commit()?;
         }
@@ -374,6 +405,9 @@ impl Recorder {
     }
 
     fn session(&mut self, session: SessionId) -> Result<&mut Session, RecordError> {
+        if self.sessions.len() <= session.index() && session < self.desk.next_session() {
+            self.sessions.resize_with(session.index() + 1, Session::default);
+        }
         self.sessions
             .get_mut(session.index())
             .ok_or(RecordError::Unknown { what: "conversation", number: session.number() })

@@ -37,7 +37,9 @@ pub(super) fn all() -> Vec<(Event, Vec<u8>)> {
         (output_found(), golden::OUTPUT_FOUND),
         (imported_record(), golden::IMPORTED_RECORD),
     ];
-    events.into_iter().map(|(event, text)| (event, golden::bytes(text))).collect()
+    let mut all: Vec<_> = events.into_iter().chain(super::samples_identity::all()).collect();
+    all.sort_by_key(|(event, _)| event.kind());
+    all.into_iter().map(|(event, text)| (event, golden::bytes(text))).collect()
 }
 
 fn run_opened() -> Event {

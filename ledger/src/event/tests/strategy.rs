@@ -11,7 +11,7 @@ use crate::event::*;
 use crate::id::{PartNo, RequestId, RunId, SessionId, SkeletonNo, ToolCallId};
 use crate::wire::{Escape, SlotKind};
 
-fn content() -> impl Strategy<Value = Content> {
+pub(super) fn content() -> impl Strategy<Value = Content> {
     prop_oneof![
         "\\PC{0,6}".prop_map(|text| samples::inline(&text)),
         any::<([u8; 32], u64)>().prop_map(|(id, bytes)| samples::stored(id, bytes)),
@@ -26,11 +26,11 @@ fn request() -> impl Strategy<Value = RequestId> {
     any::<u32>().prop_map(RequestId::new)
 }
 
-fn session() -> impl Strategy<Value = SessionId> {
+pub(super) fn session() -> impl Strategy<Value = SessionId> {
     any::<u32>().prop_map(SessionId::new)
 }
 
-fn call() -> impl Strategy<Value = ToolCallId> {
+pub(super) fn call() -> impl Strategy<Value = ToolCallId> {
     any::<u32>().prop_map(ToolCallId::new)
 }
 
@@ -277,5 +277,11 @@ fn tool() -> impl Strategy<Value = Event> {
 
 /// Any event of any kind.
 pub(super) fn event() -> impl Strategy<Value = Event> {
-    prop_oneof![3 => run(), 3 => conversation(), 5 => exchange(), 2 => tool()]
+    prop_oneof![
+        3 => run(),
+        3 => conversation(),
+        5 => exchange(),
+        2 => tool(),
+        7 => super::strategy_identity::event(),
+    ]
 }

@@ -1,0 +1,165 @@
+//! Goes on with a recording that exists: its whole log is read first, so that no id, revision or
+//! question of it can come again.
+
+use std::path::Path;
+
+use artifacts::fs::{PackIdent, Store};
+use artifacts::redact::Redactor;
+
+use super::Journal;
+use crate::event::{Event, EventError, Kind};
+use crate::frame::KIND_SKIPPABLE_BIT;
+use crate::fs::{Frame, Head, LogReader, LogWriter, OpenError, PackLength, ReadError};
+use crate::identity::desk::{Desk, DeskError};
+use crate::recorder::RecordError;
+use crate::segment::Epoch;
+
+/// Why a recording cannot be gone on with. Nothing in it was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContinueError {
+    /// It does not open.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Its log cannot be read to its end, so that it is not known what was given out.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A frame is no event that this version knows.
+    #[error("seq {seq}: {source}")]
+    Event {
+        /// The frame.
+        seq: u64,
+        /// What is wrong with it.
+        source: EventError,
+    },
+    /// Its events contradict each other.
+    #[error("seq {seq}: {source}")]
+    Desk {
+        /// The frame.
+        seq: u64,
+        /// What does not fit.
+        source: DeskError,
+    },
+    /// Its run ended.
+    #[error("seq {seq}: the run was closed")]
+    Closed {
+        /// The frame.
+        seq: u64,
+    },
+    /// The artifact store does not open.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// A recording that is gone on with, by facts about identities.
+#[derive(Debug)]
+pub struct Continued {
+    store: Store,
+    log: LogWriter,
+    redactor: Redactor,
+    desk: Desk,
+    epoch: Epoch,
+    now_unix_ns: u64,
+}
+
+/// Reads the whole log into a desk.
+///
+/// # Errors
+/// The log cannot be read to its end, or its events do not fit.
+pub fn restore(reader: &mut LogReader) -> Result<Desk, ContinueError> {
+    let mut desk = Desk::default();
+    for frame in reader.frames() {
+        let frame = frame?;
+        let seq = frame.seq().0;
+        let desk_error = |source| ContinueError::Desk { seq, source };
+        match event(&frame)? {
+            None => desk.skip(seq).map_err(desk_error)?,
+            Some(Event::RunClosed(_)) => return Err(ContinueError::Closed { seq }),
+            Some(event) => desk.observe(seq, &event).map_err(desk_error)?,
+        }
+    }
+    Ok(desk)
+}
+
+/// The event of a frame; `None` for seals and for kinds that may be skipped.
+fn event(frame: &Frame) -> Result<Option<Event>, ContinueError> {
+    let unknown = Kind::from_tag(frame.kind()).is_none();
+    if frame.is_seal() || (unknown && frame.kind() & KIND_SKIPPABLE_BIT != 0) {
+        return Ok(None);
+    }
+    Event::decode(frame.kind(), frame.version(), frame.body())
+        .map(Some)
+        .map_err(|source| ContinueError::Event { seq: frame.seq().0, source })
+}
+
+impl Continued {
+    /// Opens the recording `dir` for more facts about identities.
+    ///
+    /// # Errors
+    /// It is damaged, closed or held by another writer. Nothing in it was changed then.
+    pub fn open(
+        dir: &Path,
+        redactor: Redactor,
+        epoch: Epoch,
+        now_unix_ns: u64,
+    ) -> Result<Self, ContinueError> {
+        // The first look refuses what is damaged before a writer makes a new segment.
+        let mut reader = LogReader::open(dir)?;
+        restore(&mut reader)?;
+        let ledger = reader.ledger_id();
+        let log = LogWriter::open(dir, epoch, now_unix_ns)?;
+        // Nobody else writes now; what was written since the first look is read as well.
+        let desk = restore(&mut LogReader::open(dir)?)?;
+        let ident = PackIdent {
+            ledger_id: *ledger.as_bytes(),
+            epoch: epoch.number(),
+            created_unix_ns: now_unix_ns,
+        };
+        let store = Store::create(&dir.join("art"), ident).map_err(RecordError::Put)?;
+        Ok(Self { store, log, redactor, desk, epoch, now_unix_ns })
+    }
+
+    /// Sets the wall time that the next events carry. Information only.
+    pub fn set_time(&mut self, unix_ns: u64) {
+        self.now_unix_ns = unix_ns;
+    }
+
+    /// Appends facts.
+    pub fn journal(&mut self) -> Journal<'_> {
+        Journal {
+            store: &mut self.store,
+            log: &mut self.log,
+            redactor: &self.redactor,
+            desk: &mut self.desk,
+            now_unix_ns: self.now_unix_ns,
+        }
+    }
+
+    /// Makes everything appended so far durable: artifacts first.
+    ///
+    /// # Errors
+    /// A write or sync failed; the recording is of no use for writing afterwards.
+    pub fn commit(&mut self) -> Result<(), RecordError> {
+        self.store.sync()?;
+        self.log.write()?;
+        self.log.sync()?;
+        Ok(())
+    }
+
+    /// Seals what was appended and leaves the run open for the next one who goes on with it.
+    ///
+    /// # Errors
+    /// Something cannot be written.
+    pub fn leave(mut self) -> Result<Head, RecordError> {
+        let epoch = self.epoch.number();
+        let length = |pack: &artifacts::fs::SealedPack| PackLength {
+            number: pack.number,
+            epoch,
+            bytes: pack.pack_bytes,
+        };
+        let mut packs: Vec<_> = self.store.full_packs().iter().map(length).collect();
+        packs.push(length(&self.store.seal()?));
+        self.log.write()?;
+        Ok(self.log.seal(&packs)?)
+    }
+}
