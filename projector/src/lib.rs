@@ -13,8 +13,8 @@
 extern crate alloc;
 
 pub mod fold;
-pub mod maka;
 pub mod identity;
+pub mod maka;
 pub mod measure;
 pub mod memo;
 pub mod policy;

@@ -9,6 +9,9 @@ mod bit_flips;
 mod cut_everywhere;
 #[cfg(test)]
 #[cfg(feature = "fs")]
+mod identity;
+#[cfg(test)]
+#[cfg(feature = "fs")]
 mod log_damage;
 #[cfg(test)]
 #[cfg(feature = "fs")]

@@ -122,7 +122,7 @@ impl Held {
 }
 
 /// Where a call stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CardState {
     /// Something is told of it, and nothing told of the call itself.
     Unknown,

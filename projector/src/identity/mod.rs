@@ -23,9 +23,7 @@ mod view;
 
 pub use ask::{Ask, AskState};
 pub use card::{Asked, Attempt, Card, CardState, Ended, Held};
-pub use conversation::{
-    CallEntry, Conversation, Conversations, Entry, Message, ResultView, State,
-};
+pub use conversation::{CallEntry, Conversation, Conversations, Entry, Message, ResultView, State};
 pub use facts::Facts;
 pub use hook::{Evidence, Record, Resolved, Standing};
 pub use lanes::{LaneFinding, Lanes};

@@ -217,6 +217,7 @@ impl View {
     /// Hands out what is finished and forgets it: ended calls with their hooks and answered
     /// questions, ended turns, evidence that stands alone. Joined together, all that was handed
     /// out and what is left are the view of the whole log.
+    #[must_use = "what is handed out is forgotten here"]
     pub fn take_settled(&mut self) -> Self {
         let mut settled = Self::default();
         let calls = core::mem::take(&mut self.calls);
@@ -240,8 +241,7 @@ impl View {
             of.insert(ask, facts);
         }
         for (turn, facts) in core::mem::take(&mut self.turns) {
-            let of =
-                if facts.ended.is_empty() { &mut self.turns } else { &mut settled.turns };
+            let of = if facts.ended.is_empty() { &mut self.turns } else { &mut settled.turns };
             of.insert(turn, facts);
         }
         settled.loose = core::mem::take(&mut self.loose);

@@ -5,6 +5,7 @@
 mod cases;
 #[cfg(test)]
 mod maka;
+mod identity;
 #[cfg(test)]
 mod naive;
 #[cfg(test)]

@@ -235,10 +235,8 @@ fn t53_a_result_that_is_held_is_shown_after_its_release_and_never_after_a_refusa
 #[test]
 fn t54_results_stand_in_the_order_of_the_calls() {
     for order in super::hooks::permutations(3) {
-        let mut events = vec![
-            turn_started(0, 0),
-            accepted(0, "x", &[(0, "a"), (1, "b"), (2, "c")]),
-        ];
+        let mut events =
+            vec![turn_started(0, 0), accepted(0, "x", &[(0, "a"), (1, "b"), (2, "c")])];
         for at in order {
             let number = u32::try_from(at).unwrap();
             events.push(returned(number, &at.to_string()));
@@ -267,21 +265,15 @@ fn t55_a_cancelled_turn_leaves_pairs() {
     assert_eq!(results(&conversation), [(0, Ok("raw".into())), (1, error.clone()), (2, error)]);
     assert_eq!(pairing::check(&conversation), Ok(()));
     // A prompt behind an answer that was given up leaves pairs as well.
-    let conversation = fold(vec![
-        turn_started(0, 0),
-        accepted(0, "x", &[(0, "a")]),
-        prompted(0, "stop that"),
-    ]);
+    let conversation =
+        fold(vec![turn_started(0, 0), accepted(0, "x", &[(0, "a")]), prompted(0, "stop that")]);
     assert_eq!(pairing::check(&conversation), Ok(()));
 }
 
 #[test]
 fn t57_what_a_compaction_replaced_can_be_had_back() {
-    let compacted = Compacted {
-        session: session(0),
-        messages: 3,
-        summary: Some(super::make::text("summary")),
-    };
+    let compacted =
+        Compacted { session: session(0), messages: 3, summary: Some(super::make::text("summary")) };
     let mut conversation = fold(vec![
         prompted(0, "1"),
         accepted(0, "2", &[]),

@@ -196,12 +196,8 @@ fn t26_gaps_in_the_revisions_are_fine() {
 
 #[test]
 fn t29_a_revision_that_is_not_known_is_below_every_known_one() {
-    let partial = |revision| Stamp::Partial {
-        hook: Some(OUTCOME),
-        call: None,
-        origin: None,
-        revision,
-    };
+    let partial =
+        |revision| Stamp::Partial { hook: Some(OUTCOME), call: None, origin: None, revision };
     let view = with_call(vec![
         outcome(partial(Revision::new(1)), "known"),
         outcome(partial(None), "unknown"),
@@ -266,11 +262,8 @@ fn t32_a_verdict_joins_only_by_origin_record_and_call_together() {
 
 #[test]
 fn t33_a_receipt_that_does_not_say_what_it_is_about_stands_alone() {
-    let receipt = ApprovalAnswered {
-        receipt: Receipt::Legacy,
-        verdict: Verdict::AllowAlways,
-        option: None,
-    };
+    let receipt =
+        ApprovalAnswered { receipt: Receipt::Legacy, verdict: Verdict::AllowAlways, option: None };
     let view = with_call(vec![asked(0, 0, 0, None), receipt.clone().into()]);
     assert_eq!(view.ask_state(ask(0)), AskState::Pending);
     let loose: Vec<_> = view.loose().iter().map(|(_, loose)| loose.clone()).collect();
@@ -292,8 +285,7 @@ fn t43_every_piece_of_evidence_is_in_the_view_once() {
     ];
     let count = events.len();
     let view = with_call(events);
-    let joined: usize =
-        view.hooks_of(call(0)).map(|(_, record)| record.evidence().len()).sum();
+    let joined: usize = view.hooks_of(call(0)).map(|(_, record)| record.evidence().len()).sum();
     let alone: usize = view.standalone().map(|(_, record)| record.evidence().len()).sum();
     assert_eq!((joined, alone, view.loose().len()), (2, 1, 2));
     assert_eq!(joined + alone + view.loose().len(), count);

@@ -42,11 +42,8 @@ pub(crate) fn turn_started(of: u32, number: u32) -> Event {
 }
 
 pub(crate) fn turn_ended(of: u32, number: u32, stop: Stop, usage: (u64, u64)) -> Event {
-    let usage = Usage {
-        input_tokens: Some(usage.0),
-        output_tokens: Some(usage.1),
-        ..Usage::default()
-    };
+    let usage =
+        Usage { input_tokens: Some(usage.0), output_tokens: Some(usage.1), ..Usage::default() };
     TurnEnded { turn: turn(number), session: session(of), stop, usage: Some(usage) }.into()
 }
 
@@ -74,13 +71,8 @@ pub(crate) fn accepted(of: u32, words: &str, calls: &[(u32, &str)]) -> Event {
 }
 
 pub(crate) fn dispatched(of: u32, attempt: u16) -> Event {
-    ToolDispatched {
-        call: call(of),
-        attempt,
-        arguments: None,
-        correlation: Correlation::Own,
-    }
-    .into()
+    ToolDispatched { call: call(of), attempt, arguments: None, correlation: Correlation::Own }
+        .into()
 }
 
 pub(crate) fn returned(of: u32, words: &str) -> Event {
@@ -186,8 +178,7 @@ pub(crate) fn advertised(of: u32, servers: &[&str], tools: &[&str]) -> Event {
 }
 
 pub(crate) fn observed(of: u32, number: u32, lane: Lane, names: &[(NameSource, &str)]) -> Event {
-    let seen =
-        |(source, name): &(NameSource, &str)| NameSeen { source: *source, name: text(name) };
+    let seen = |(source, name): &(NameSource, &str)| NameSeen { source: *source, name: text(name) };
     ToolObserved {
         call: call(number),
         session: session(of),

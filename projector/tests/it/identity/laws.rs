@@ -1,0 +1,188 @@
+//! Laws of the reducers over random logs: going on is beginning anew, order of arrival does not
+//! matter, parts join to the whole, a lost record never makes another identity.
+
+use ledger::event::*;
+use ledger::id::{HookId, Job};
+use projector::identity::{Conversations, LaneFinding, Lanes, View};
+use proptest::prelude::*;
+
+use super::make::*;
+
+const SESSIONS: u32 = 3;
+
+/// One step of a random run, in numbers that [`events`] makes sense of.
+#[derive(Clone, Debug)]
+struct Step {
+    what: u8,
+    of: u32,
+    detail: u32,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    (0..12_u8, any::<u32>(), any::<u32>()).prop_map(|(what, of, detail)| Step { what, of, detail })
+}
+
+/// A log in which every reference leads to something that was told before.
+fn events(steps: &[Step]) -> Vec<(u64, Event)> {
+    let mut out: Vec<Event> = (0..SESSIONS).map(opened).collect();
+    let (mut calls, mut turns, mut hooks, mut asks) = (0, 0, 0, 0);
+    let mut revision = 0;
+    for Step { what, of, detail } in steps {
+        let session = of % SESSIONS;
+        let known = |count: u32| (count > 0).then(|| detail % count.max(1));
+        match (what, known(calls)) {
+            (0, _) => {
+                out.push(turn_started(session, turns));
+                turns += 1;
+            }
+            (1, _) => out.push(prompted(session, "p")),
+            (2, _) => {
+                let name = format!("c{calls}");
+                out.push(accepted(session, "a", &[(calls, name.as_str())]));
+                calls += 1;
+            }
+            (3, _) => {
+                let lane =
+                    if detail % 2 == 0 { Lane::Native } else { Lane::Bridged(AliasForm::Bare) };
+                out.push(observed(session, calls, lane, &[(NameSource::Title, "read")]));
+                calls += 1;
+            }
+            (4, Some(call)) => out.push(dispatched(call, 1 + u16::from(detail % 3 == 0))),
+            (5, Some(call)) => out.push(returned(call, "out")),
+            (6, Some(call)) => {
+                let outcome = if of % 2 == 0 { Outcome::Completed } else { Outcome::Failed };
+                out.push(ended(call, 1, outcome));
+            }
+            (7, Some(call)) => {
+                revision += 1;
+                out.push(outcome(stamp(HookId::Outcome(hooks), call, session, revision), "h"));
+                hooks += 1;
+            }
+            (8, Some(call)) => {
+                revision += 1;
+                let job = Job::ALL[(of % 3) as usize];
+                out.push(review(call, job, session, revision, Assessment::Acceptable));
+            }
+            (9, Some(call)) => {
+                out.push(asked(asks, call, session, None));
+                asks += 1;
+            }
+            (10, Some(call)) if asks > 0 => {
+                out.push(answered(of % asks, call, session, None, Verdict::AllowOnce));
+            }
+            (11, _) if turns > 0 => {
+                out.push(turn_ended(session, of % turns, Stop::EndTurn, (1, 2)));
+            }
+            _ => {}
+        }
+    }
+    numbered(out)
+}
+
+fn whole(events: &[(u64, Event)]) -> View {
+    let mut view = View::default();
+    for (seq, event) in events {
+        view.push(*seq, event);
+    }
+    view
+}
+
+proptest! {
+    #[test]
+    fn t46_going_on_is_beginning_anew_at_every_prefix_of_any_log(
+        steps in prop::collection::vec(step(), 0..60),
+    ) {
+        let events = events(&steps);
+        let (mut view, mut talks) = (View::default(), Conversations::default());
+        let mut lanes = (Lanes::default(), Vec::<LaneFinding>::new());
+        for (end, (seq, event)) in events.iter().enumerate() {
+            view.push(*seq, event);
+            talks.push(*seq, event);
+            lanes.0.push(event, &mut lanes.1);
+            let prefix = &events[..=end];
+            prop_assert_eq!(&view, &whole(prefix));
+            let (mut again, mut other) = (Conversations::default(), (Lanes::default(), Vec::new()));
+            for (seq, event) in prefix {
+                again.push(*seq, event);
+                other.0.push(event, &mut other.1);
+            }
+            prop_assert_eq!(&talks, &again);
+            prop_assert_eq!(&lanes, &other);
+        }
+    }
+
+    #[test]
+    fn t44_the_order_of_arrival_does_not_change_the_view(
+        steps in prop::collection::vec(step(), 0..60),
+        keys in prop::collection::vec(any::<u32>(), 70),
+    ) {
+        let events = events(&steps);
+        let mut shuffled = events.clone();
+        shuffled.sort_by_key(|(seq, _)| {
+            let at = usize::try_from(*seq).unwrap();
+            keys.get(at).copied().unwrap_or_default()
+        });
+        prop_assert_eq!(whole(&shuffled), whole(&events));
+    }
+
+    #[test]
+    fn t45_what_is_handed_out_and_what_is_left_are_the_whole(
+        steps in prop::collection::vec(step(), 0..80),
+        every in 1..9_usize,
+    ) {
+        let events = events(&steps);
+        let (mut open, mut out) = (View::default(), View::default());
+        for (at, (seq, event)) in events.iter().enumerate() {
+            open.push(*seq, event);
+            if at % every == 0 {
+                out.join(open.take_settled());
+            }
+        }
+        prop_assert!(open.items() <= whole(&events).items());
+        out.join(open);
+        prop_assert_eq!(out, whole(&events));
+    }
+
+    #[test]
+    fn joining_is_the_same_in_any_grouping_and_twice_is_once(
+        steps in prop::collection::vec(step(), 0..60),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let events = events(&steps);
+        let (left, right) = events.split_at(cut.index(events.len()));
+        let (left, right) = (whole(left), whole(right));
+        let mut forward = left.clone();
+        forward.join(right.clone());
+        let mut backward = right.clone();
+        backward.join(left.clone());
+        prop_assert_eq!(&forward, &whole(&events));
+        prop_assert_eq!(&backward, &forward);
+        backward.join(right);
+        backward.join(left);
+        prop_assert_eq!(backward, forward);
+    }
+
+    #[test]
+    fn a_lost_record_moves_no_evidence_to_another_call(
+        steps in prop::collection::vec(step(), 1..50),
+    ) {
+        let events = events(&steps);
+        let full = whole(&events);
+        for lost in 0..events.len() {
+            let mut rest = events.clone();
+            rest.remove(lost);
+            let rest = whole(&rest);
+            for (id, record) in rest.hooks() {
+                let before = full.hooks()[id].call();
+                prop_assert!(record.call().is_none() || record.call() == before);
+            }
+            for (call, card) in rest.calls() {
+                let before = &full.calls()[call];
+                prop_assert!(card.session().is_none() || card.session() == before.session());
+                for output in card.outputs.iter() {
+                    prop_assert!(before.outputs.iter().any(|found| found == output));
+                }
+            }
+        }
+    }
+}
