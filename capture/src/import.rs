@@ -4,7 +4,7 @@
 //! is dropped. A file that is cut keeps what came before the cut.
 
 mod credentials;
-mod digest;
+pub(crate) mod digest;
 mod entry;
 mod report;
 

@@ -4,6 +4,7 @@
 //! ([`lane`]), and calls the one recorder. HAR files are read by [`har`] and imported by
 //! [`import`]; what the client wrote beside the wire is read by [`side`].
 
+pub mod acp;
 pub mod har;
 pub mod import;
 pub mod lane;

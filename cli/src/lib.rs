@@ -21,6 +21,7 @@ mod report;
 mod text;
 mod tree;
 mod ui;
+mod who;
 
 use std::process::ExitCode;
 

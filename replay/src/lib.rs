@@ -16,10 +16,12 @@ pub mod fingerprint;
 pub mod memo;
 pub mod recording;
 pub mod selftest;
+pub mod shown;
 pub mod stats;
 pub mod sweep;
 pub mod twin;
 pub mod verify;
+pub mod who;
 
 pub use ledger::event::Rung;
 pub use recording::{LoadError, Recording, find_recordings};

@@ -2,6 +2,8 @@
 
 // `cfg(test)` tells clippy that helpers beside the test functions are test code too.
 #[cfg(test)]
+mod acp;
+#[cfg(test)]
 mod again;
 #[cfg(test)]
 mod bodies;

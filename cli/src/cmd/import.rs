@@ -23,6 +23,7 @@ const SUFFIXES: [&str; 3] = [".har", ".har.zst", ".har.gz"];
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
     Har(HarArgs),
+    Acp(super::acp::ImportArgs),
 }
 
 /// Make a recording of each HAR file

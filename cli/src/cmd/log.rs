@@ -157,7 +157,7 @@ pub(super) fn decode(frame: &Frame) -> Result<Event, Failure> {
 }
 
 /// How a log ends, when not with a seal.
-pub(super) fn tail(tail: &Tail) -> Option<String> {
+pub(crate) fn tail(tail: &Tail) -> Option<String> {
     match tail {
         Tail::Clean => None,
         Tail::Open => Some("the log is not closed: its recorder is still there, or died".into()),

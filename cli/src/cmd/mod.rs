@@ -1,19 +1,24 @@
 //! The subcommands, one file each.
 
 mod accept;
+mod acp;
+mod calls;
 mod cat;
 mod completions;
 mod diff;
 mod fingerprint;
 mod help_markdown;
+mod hooks;
 mod import;
 mod log;
 mod paranoid;
 mod policy;
+mod principals;
 mod project;
 mod redact;
 mod reference_markdown;
 mod selftest;
+mod sessions;
 mod show;
 mod stats;
 mod sweep;
@@ -38,6 +43,7 @@ pub(crate) enum Command {
         after_help = "\
 Examples:
   counterfold import har session.har --into runs
+  counterfold import acp session.acp.jsonl --into runs
 
 Exit codes:
   0  all files were imported, or were there already
@@ -53,6 +59,11 @@ Exit codes:
     Twin(twin::TwinArgs),
     Log(log::LogArgs),
     Show(show::ShowArgs),
+    Sessions(sessions::SessionsArgs),
+    Calls(calls::CallsArgs),
+    Hooks(hooks::HooksArgs),
+    Principals(principals::PrincipalsArgs),
+    Acp(acp::AcpArgs),
     Cat(cat::CatArgs),
     Stats(stats::StatsArgs),
     Redact(redact::RedactArgs),
@@ -85,10 +96,13 @@ Exit codes:
     ReferenceMarkdown(reference_markdown::ReferenceMarkdownArgs),
 }
 
+pub(crate) use log::tail;
+
 /// Runs a command.
 pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     match command {
         Command::Import(import::ImportCommand::Har(args)) => import::run(&args, ui),
+        Command::Import(import::ImportCommand::Acp(args)) => acp::import(&args, ui),
         Command::Verify(args) => verify::run(&args, scratch, ui),
         Command::Accept(args) => accept::run(&args, scratch, ui),
         Command::Selftest(args) => selftest::run(&args, scratch, ui),
@@ -98,6 +112,11 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Twin(args) => twin::run(&args, scratch, ui),
         Command::Log(args) => log::run(&args, scratch, ui),
         Command::Show(args) => show::run(&args, scratch, ui),
+        Command::Sessions(args) => sessions::run(&args, scratch, ui),
+        Command::Calls(args) => calls::run(&args, scratch, ui),
+        Command::Hooks(args) => hooks::run(&args, scratch, ui),
+        Command::Principals(args) => principals::run(&args, scratch, ui),
+        Command::Acp(args) => acp::run(&args, ui),
         Command::Cat(args) => cat::run(&args, scratch, ui),
         Command::Redact(args) => redact::run(&args, ui),
         Command::Stats(args) => stats::run(&args, scratch, ui),

@@ -1,4 +1,6 @@
-//! `show`: one event in full.
+//! `show`: one event in full, or one call's whole life.
+
+mod call;
 
 use std::path::PathBuf;
 
@@ -13,29 +15,48 @@ use crate::inputs::{self, Scratch};
 use crate::tree::Node;
 use crate::ui::Ui;
 
-/// Show one event in full
+/// Show one event in full, or one call's whole life
 ///
 /// Prints everything that an event says, with the texts that it carries. Longer content is in
 /// the artifact store and named by its id: `counterfold cat` prints it. Requests, conversations
 /// and calls are numbered from 1; parts and skeletons as the log numbers them, from 0.
+///
+/// With call-N it tells everything on record of one call: where it comes from, its arguments,
+/// hooks, reviews, questions, attempts and output, and what each later request showed of it.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   counterfold show runs/session 7
   counterfold show runs/session 7 --format json | jq .event
+  counterfold show runs/session call-3
 
 Exit codes:
   0  shown
-  2  no such recording or event, or the log is damaged before it")]
+  2  no such recording, event or call, or the log is damaged")]
 pub(crate) struct ShowArgs {
     /// A recording
     #[arg(value_name = "REC")]
     recording: PathBuf,
-    /// The event's sequence number, as `counterfold log` prints it
-    #[arg(value_name = "SEQ")]
-    seq: u64,
+    /// The event's sequence number, as `counterfold log` prints it, or call-N, as `counterfold
+    /// calls` numbers it
+    #[arg(value_name = "SEQ|CALL", value_parser = what)]
+    what: What,
     #[command(flatten)]
     format: FormatArgs,
+}
+
+/// What is to be shown.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Event(u64),
+    /// By its number from 0.
+    Call(u32),
+}
+
+fn what(word: &str) -> Result<What, &'static str> {
+    let call = || call::number_in(word).map(What::Call);
+    let event = word.parse().ok().map(What::Event);
+    event.or_else(call).ok_or("expected the number of an event, or call-N")
 }
 
 #[derive(Serialize)]
@@ -54,15 +75,19 @@ struct Document {
 
 pub(crate) fn run(args: &ShowArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     let place = inputs::one(&args.recording, scratch, ui)?;
+    let seq = match args.what {
+        What::Event(seq) => seq,
+        What::Call(call) => return call::run(&place, call, args.format.format, ui),
+    };
     let mut reader = LogReader::open(&place.folder).map_err(|error| map::open(&error))?;
-    let frame = find(&mut reader, args.seq)?.ok_or_else(|| {
+    let frame = find(&mut reader, seq)?.ok_or_else(|| {
         let last = reader.head().seq;
-        let words = format!("no event {}: {} has {last}", args.seq, place.shown.display());
+        let words = format!("no event {seq}: {} has {last}", place.shown.display());
         Failure::new(Kind::NotFound, words)
             .hint("`counterfold log` lists the events with their sequence numbers")
     })?;
     if frame.is_seal() {
-        let words = format!("{} is no event but a seal, which the log wrote for itself", args.seq);
+        let words = format!("{seq} is no event but a seal, which the log wrote for itself");
         return Err(Failure::new(Kind::NotFound, words)
             .hint("`counterfold log` lists the events with their sequence numbers")
             .into());

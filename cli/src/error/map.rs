@@ -126,7 +126,12 @@ pub(crate) fn import(error: &ImportError) -> Failure {
     }
 }
 
-fn record(error: &ImportError, source: &RecordError) -> Failure {
+/// A recording that cannot be written.
+pub(crate) fn unrecorded(source: &RecordError) -> Failure {
+    record(source, source)
+}
+
+fn record(error: &dyn std::error::Error, source: &RecordError) -> Failure {
     let failure = Failure::of(Kind::Io, error);
     match source {
         RecordError::Create(CreateError::Lock(LockError::Remote { .. })) => {

@@ -6,6 +6,7 @@ mod identity;
 
 pub(crate) use brief::Listing;
 pub(crate) use full::full;
+pub(crate) use identity::word;
 
 use ledger::content::Content;
 
@@ -13,7 +14,7 @@ use crate::tree::Node;
 
 /// Content inside an event as text; content in the store by its id. Bytes that are no text are
 /// written as hex digits.
-fn content(content: &Content) -> Node {
+pub(crate) fn content(content: &Content) -> Node {
     if let Some(artifact) = content.artifact() {
         return Node::Map(vec![
             ("artifact", artifact.id().to_string().into()),

@@ -5,7 +5,7 @@ use crate::program::Folder;
 const REFERENCE: &str = include_str!("../../../docs/reference/json.md");
 
 /// Commands that write JSON, with the schema of each.
-const DOCUMENTS: [(&str, &[&str]); 13] = [
+const DOCUMENTS: [(&str, &[&str]); 19] = [
     ("import", &["import", "har", "tiny.har", "--into", "runs"]),
     ("verify", &["verify", "runs"]),
     ("accept", &["accept", "runs", "--baseline", "b.json", "--yes"]),
@@ -16,6 +16,12 @@ const DOCUMENTS: [(&str, &[&str]); 13] = [
     ("log", &["log", "runs"]),
     ("event", &["show", "runs", "1"]),
     ("stats", &["stats", "runs"]),
+    ("sessions", &["sessions", "runs/tiny"]),
+    ("calls", &["calls", "runs/tiny"]),
+    ("call", &["show", "runs/tiny", "call-1"]),
+    ("hooks", &["hooks", "runs/tiny"]),
+    ("principals", &["principals", "runs/tiny"]),
+    ("import-acp", &["import", "acp", "log.jsonl", "--into", "acp"]),
     ("policies", &["policy", "list"]),
     ("policy", &["policy", "show", "cap-2k"]),
     ("policy-check", &["policy", "check", "p.toml"]),
@@ -24,6 +30,7 @@ const DOCUMENTS: [(&str, &[&str]); 13] = [
 #[test]
 fn every_document_begins_with_its_schema_and_is_described() {
     let folder = Folder::with_recording();
+    folder.write("log.jsonl", br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
     folder.write("p.toml", &folder.run(&["policy", "show", "cap-2k"]).out);
     for (name, words) in DOCUMENTS {
         let ran = folder.run(&[words, &["--format", "json"]].concat());

@@ -28,3 +28,4 @@ mod selftest;
 mod sweep;
 mod tidy;
 mod verify;
+mod who;

@@ -142,6 +142,11 @@ impl Queue {
         self.0.front().copied()
     }
 
+    /// True while a call waits.
+    pub fn holds(&self, call: ToolCallId) -> bool {
+        self.0.contains(&call)
+    }
+
     /// A call was dispatched, or ended without that.
     pub fn remove(&mut self, call: ToolCallId) {
         if let Some(at) = self.0.iter().position(|waiting| *waiting == call) {

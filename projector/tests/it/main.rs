@@ -4,8 +4,9 @@
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
-mod maka;
 mod identity;
+#[cfg(test)]
+mod maka;
 #[cfg(test)]
 mod naive;
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod golden;
 mod levels;
 mod mutants;
 mod recordings;
+mod segments;
 mod selftest;
 mod support;
 #[cfg(test)]

@@ -320,3 +320,36 @@ fn o24_the_raw_result_is_kept_beside_the_output() {
     });
     assert_eq!(kept.unwrap().artifact().unwrap().bytes(), raw.len() as u64);
 }
+
+#[test]
+fn m39_a_parents_call_leads_to_the_childs_run_and_its_whole_output() {
+    use ledger::event::Child;
+    let child_place = place();
+    recorder(&child_place.dir, 9).leave().unwrap();
+    let child = Child::Run(RunId::from_bytes([9; 16]));
+    let place = place();
+    let mut recorder = recorder(&place.dir, 1);
+    let mut journal = recorder.journal();
+    let parent = journal.open_own_session(None).unwrap();
+    let call = journal.accept_turn(parent, &answer(&[new_call(Some("spawn"))])).unwrap()[0];
+    journal.spawned(parent, call, child).unwrap();
+    let whole = "x".repeat(50_000);
+    let shown = &whole.as_bytes()[..4000];
+    journal.subagent_ended(call, child, Outcome::Completed, Some(whole.as_bytes())).unwrap();
+    let output = Output { texts: &[shown], dropped: Dropped::Unknown };
+    journal.returned(call, &output).unwrap();
+    recorder.leave().unwrap();
+    let ended = events(&place.dir).into_iter().find_map(|event| match event {
+        Event::Identity(IdentityEvent::SubagentEnded(event)) => Some(event),
+        _ => None,
+    });
+    let ended = ended.unwrap();
+    assert_eq!((ended.delegation, ended.child), (call, child));
+    assert_eq!(ended.output.unwrap().artifact().unwrap().bytes(), 50_000);
+    // The child's run is the one of the child's own recording.
+    let opened = events(&child_place.dir).into_iter().find_map(|event| match event {
+        Event::RunOpened(event) => Some(event.run),
+        _ => None,
+    });
+    assert_eq!(opened.map(Child::Run), Some(child));
+}

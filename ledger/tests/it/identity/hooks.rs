@@ -137,7 +137,9 @@ fn t18_revisions_rise_over_all_sources_and_threads() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     let recorder = Arc::try_unwrap(recorder).unwrap().into_inner().unwrap();
     recorder.leave().unwrap();
     let revisions: Vec<_> = events(&place.dir)
@@ -267,7 +269,7 @@ fn t58_a_kind_that_may_be_skipped_is_skipped_and_another_is_refused() {
     let place = place();
     left_open(&place.dir);
     let mut log = ledger::fs::LogWriter::open(&place.dir, Epoch(2), 2).unwrap();
-    log.append(0x8000 | 99, 1, 2, b"from the future").unwrap();
+    log.append(0x8063, 1, 2, b"from the future").unwrap();
     log.write().unwrap();
     log.seal(&[]).unwrap();
     assert!(restore(&mut LogReader::open(&place.dir).unwrap()).is_ok());
