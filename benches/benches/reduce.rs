@@ -8,7 +8,12 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use ledger::content::Content;
-use ledger::event::*;
+use ledger::event::{
+    AcceptedCall, ApprovalAnswered, ApprovalAsked, AskOrigin, Assessment, Correlation, Disposition,
+    Dropped, Event, IdentityEvent, Inspection, Outcome, Receipt, Returned, ReviewUpdated,
+    SessionBasis, SessionOpened, Stamp, Stop, TextMeasure, ToolDispatched, ToolEnded, ToolReturned,
+    TurnAccepted, TurnEnded, TurnStarted, Verdict,
+};
 use ledger::id::{AskId, HookId, Job, Revision, SessionId, ToolCallId, TurnId};
 use ledger::identity::desk::Desk;
 use projector::identity::{Conversations, Lanes, View};
@@ -147,7 +152,9 @@ fn reduce(criterion: &mut Criterion) {
         bencher.iter_batched(
             || (Lanes::default(), Vec::new()),
             |(mut lanes, mut findings)| {
-                events.iter().for_each(|event| lanes.push(event, &mut findings));
+                for event in &events {
+                    lanes.push(event, &mut findings);
+                }
                 (lanes, findings)
             },
             BatchSize::SmallInput,
