@@ -64,32 +64,36 @@ fn a_calls_whole_life_is_told() {
     turn: 1
     lane: native
     ambiguous: false
-    asked_at_event: 6
+    asked_at_event: 7
     tool: rm -r out
     arguments: {"command":"rm -r out"}
     hooks: none
     questions:
-      - question: 1
+      [0]:
+        question: 1
         state: allowed once
-        asked_at_event: 7
+        asked_at_event: 8
         asker: permission
         offered: 2
-        answered_at_event: 8
+        answered_at_event: 9
         taken: y
         stray_receipts: 0
     attempts:
-      - attempt: 0
+      [0]:
+        attempt: 0
         dispatched_at_event: -
         correlation: -
-        ended_at_event: 10
+        ended_at_event: 11
         outcome: completed
-        raw: {"sessionUpdate":"tool_call_update","toolCallId":"agent-call-1","status":"completed"\
-    ,"content":[{"type":"content","content":{"type":"text","text":"removed"}}]}
+        raw: {"sessionUpdate":"tool_call_update","toolCallId":"agent-call-1","status":"complet\
+    ed","content":[{"type":"content","content":{"type":"text","text":"removed"}}]}
     outputs:
-      - event: 9
+      [0]:
+        event: 10
         texts:
-          - text:
-              artifact: 70f1a0fd
+          [0]:
+            text:
+              artifact: e1f79758cc42e6fe6037941205d1fbc37f5780f13aa077d0ba8287fd93cecd52
               bytes: 7
             bytes: 7
         dropped_bytes: unknown
