@@ -121,7 +121,7 @@ fn a_misspelt_value_is_shown_in_its_line() {
     --- err ---
     error: p.toml:4:6: unknown word `cap_txt`, expected one of `cap_text`, `cap_lines`, `cap_p\
     arts`, `cap_args`, `clear_results`, `dedupe_reads`, `drop_reasoning`, `window`, `summary`,\
-     `repair`, `media`, `inject`, `tools`, `total_cap`, `on_overflow`
+     `repair`, `media`, `inject`, `tools`, `total_cap`, `stack`, `on_overflow`
         |
       4 | op = "cap_txt"
         |      ^
