@@ -185,6 +185,9 @@ mod files {
         /// The packs that are already there cannot be opened.
         #[error("cannot open the packs that are already there")]
         Open(#[from] OpenError),
+        /// What was to be copied cannot be read.
+        #[error("cannot copy")]
+        Copy(#[from] super::GetError),
         /// The operating system refused a write, a sync or a rename.
         #[error("{}: offset {offset}: cannot {action}", path.display())]
         Io {

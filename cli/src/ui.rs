@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, StdoutLock, Write as _};
+use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, StdoutLock, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -187,6 +187,11 @@ impl Ui {
     pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<(), Stop> {
         let text = serde_json::to_string_pretty(document).map_err(io::Error::from)?;
         writeln!(self.out, "{}", text::json(text)).map_err(Stop::from)
+    }
+
+    /// Standard output, for what is written in pieces.
+    pub(crate) fn output(&mut self) -> &mut dyn Write {
+        &mut self.out
     }
 
     /// Sends out what is buffered.

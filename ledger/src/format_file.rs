@@ -24,6 +24,8 @@ use crate::segment::{FORMAT_MAJOR, FORMAT_MINOR, LedgerId};
 pub const FORMAT_BYTES_MAX: usize = 4096;
 
 const MAGIC_LINE: &str = "counterfold recording";
+/// The one incompatible feature that this version knows.
+const LOG_GAP: &str = "log-gap";
 
 /// The decoded FORMAT file of a recording that this version can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,9 @@ pub struct FormatFile {
     pub minor: u16,
     /// The ledger that all segments belong to.
     pub ledger_id: LedgerId,
+    /// Frames are missing, and the log says where: the feature `log-gap`, without which a reader
+    /// would take the rest for all.
+    pub log_gap: bool,
     /// Features that a writer must know; this version knows none.
     pub ro_compat: Vec<String>,
     /// Features for information.
@@ -41,7 +46,8 @@ pub struct FormatFile {
 impl FormatFile {
     /// Returns the FORMAT file of a new recording.
     pub fn new(ledger_id: LedgerId) -> Self {
-        Self { minor: FORMAT_MINOR, ledger_id, ro_compat: Vec::new(), compat: Vec::new() }
+        let (ro_compat, compat) = (Vec::new(), Vec::new());
+        Self { minor: FORMAT_MINOR, ledger_id, log_gap: false, ro_compat, compat }
     }
 
     /// Decodes the file; the versions come before everything that they may have changed.
@@ -62,7 +68,8 @@ impl FormatFile {
         let ledger = field(lines.next(), "ledger", 3)?;
         let ledger_id = LedgerId::parse(ledger).ok_or(FormatError::Line { line: 3 })?;
         let incompat = features(lines.next(), "incompat", 4)?;
-        if let Some(feature) = incompat.into_iter().next() {
+        let log_gap = incompat.iter().any(|feature| feature == LOG_GAP);
+        if let Some(feature) = incompat.into_iter().find(|feature| feature != LOG_GAP) {
             return Err(FormatError::Incompat { feature });
         }
         let ro_compat = features(lines.next(), "ro_compat", 5)?;
@@ -71,7 +78,7 @@ impl FormatFile {
         if !text.ends_with('\n') || (minor == FORMAT_MINOR && lines.next().is_some()) {
             return Err(FormatError::Line { line: 7 });
         }
-        Ok(Self { minor, ledger_id, ro_compat, compat })
+        Ok(Self { minor, ledger_id, log_gap, ro_compat, compat })
     }
 
     /// Checks that this version may append to the recording.
@@ -89,7 +96,7 @@ impl fmt::Display for FormatFile {
         writeln!(f, "{MAGIC_LINE}")?;
         writeln!(f, "format {FORMAT_MAJOR}.{}", self.minor)?;
         writeln!(f, "ledger {}", self.ledger_id)?;
-        writeln!(f, "incompat")?;
+        writeln!(f, "incompat{}", if self.log_gap { " log-gap" } else { "" })?;
         for (key, names) in [("ro_compat", &self.ro_compat), ("compat", &self.compat)] {
             write!(f, "{key}")?;
             names.iter().try_for_each(|name| write!(f, " {name}"))?;

@@ -57,6 +57,8 @@ pub const FRAME_MAGIC: [u8; 4] = *b"EVF1";
 pub const FRAME_BODY_BYTES_MAX: usize = 16 << 20;
 /// A batch that holds more than this many bytes takes no further frame: 8 MiB.
 pub const BATCH_BYTES_MAX: usize = 8 << 20;
+/// A writer with more unsynced bytes than this syncs before it writes again: 8 MiB.
+pub const UNSYNCED_BYTES_MAX: usize = 8 << 20;
 /// The kind of a seal frame.
 pub const KIND_SEAL: u16 = 1;
 /// The bit of a kind that allows a reader that does not know it to skip the frame.
@@ -320,13 +322,24 @@ pub fn check_frame<'a>(
     rest: &'a [u8],
     expected: &Expected,
 ) -> Result<(FrameHeader, &'a [u8]), FrameFault> {
-    let Some((head, after)) = rest.split_first_chunk::<{ FrameHeader::ENCODED_BYTES }>() else {
+    let Some(head) = rest.first_chunk::<{ FrameHeader::ENCODED_BYTES }>() else {
         return Err(FrameFault::HeaderShort { found: rest.len() });
     };
     let header = FrameHeader::decode(head, &expected.salt)?;
     if header.seq != expected.seq {
         return Err(FrameFault::Seq { found: header.seq, expected: expected.seq });
     }
+    let body = check_body(rest, &header)?;
+    let chain = chain_of(expected.chain, head, body);
+    if chain != header.chain {
+        return Err(FrameFault::Chain);
+    }
+    Ok((header, body))
+}
+
+/// Checks the body at the start of `rest`, behind its header, and returns it.
+pub(crate) fn check_body<'a>(rest: &'a [u8], header: &FrameHeader) -> Result<&'a [u8], FrameFault> {
+    let after = rest.get(FrameHeader::ENCODED_BYTES..).unwrap_or_default();
     let body_bytes = header.body_bytes as usize;
     let padded_bytes = body_bytes + padding_bytes(body_bytes);
     let short = FrameFault::BodyShort { found: after.len(), expected: padded_bytes };
@@ -339,11 +352,7 @@ pub fn check_frame<'a>(
     if padding.iter().any(|byte| *byte != 0) {
         return Err(FrameFault::Padding);
     }
-    let chain = chain_of(expected.chain, head, body);
-    if chain != header.chain {
-        return Err(FrameFault::Chain);
-    }
-    Ok((header, body))
+    Ok(body)
 }
 
 /// Number of zero bytes after a body.

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! A finding is data: a request that differs is a [`verify::RequestVerdict`], not an error. An
-//! error means that nobody could look. Threads exist in [`mod@sweep`] only.
+//! error means that nobody could look. Threads exist in [`mod@sweep`] and [`mod@fsck`] only.
 
 pub mod assemble;
 pub mod assert;
 pub mod cache;
 pub mod diff;
 pub mod fingerprint;
+pub mod fsck;
 pub mod memo;
 pub mod recording;
 pub mod selftest;

@@ -47,6 +47,7 @@ pub struct Recording {
     source: CachedSource,
     head: ledger::fs::Head,
     tail: Option<Tail>,
+    has_gap: bool,
 }
 
 impl Recording {
@@ -64,6 +65,7 @@ impl Recording {
             source: CachedSource::new(store),
             head: log.head(),
             tail: log.tail().cloned(),
+            has_gap: log.format().log_gap,
         })
     }
 
@@ -101,6 +103,11 @@ impl Recording {
     /// How its log ends.
     pub fn tail(&self) -> Option<&Tail> {
         self.tail.as_ref()
+    }
+
+    /// Says that a repair left frames out: what follows the gap is no part of the history.
+    pub fn has_gap(&self) -> bool {
+        self.has_gap
     }
 
     /// The client, by the `user-agent` of its first request.

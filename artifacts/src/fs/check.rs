@@ -144,15 +144,30 @@ impl StoreReader {
         let mut first_ledger = None;
         for pack in self.packs() {
             check.counts.packs += 1;
-            if let Ok(header) = &pack.header {
-                let ledger = *first_ledger.get_or_insert(header.ident.ledger_id);
-                if ledger != header.ident.ledger_id {
-                    check.damage(&pack.path, 0, FindingKind::ForeignPack);
-                }
-            }
+            check.ledger(pack, &mut first_ledger);
             if let Err(source) = check.pack(pack) {
                 check.unreadable(pack, 0, source);
             }
+        }
+        check.counts
+    }
+}
+
+impl StoreReader {
+    /// Checks the headers of packs and the indexes, without reading artifacts.
+    ///
+    /// An index was checked whole when the folder was opened: its checksums, its order, and
+    /// whether it belongs to its pack.
+    pub fn check_headers(&self, mut found: impl FnMut(Finding)) -> Checked {
+        let mut check =
+            Check { report: &mut found, unpacker: self.unpacker(), counts: Checked::default() };
+        let mut first_ledger = None;
+        for pack in self.packs() {
+            check.counts.packs += 1;
+            check.counts.records += pack.len() as u64;
+            check.ledger(pack, &mut first_ledger);
+            check.header(pack);
+            check.no_index(pack);
         }
         check.counts
     }
@@ -180,14 +195,7 @@ impl Check<'_> {
     }
 
     fn pack(&mut self, pack: &Pack) -> io::Result<()> {
-        // Only a pack that nobody sealed may end anywhere.
-        let missing = matches!(&pack.index, Index::Scanned { why: NoIndex::Missing, .. });
-        let at_end = if missing { Severity::Tail } else { Severity::Damage };
-        if let Err(reason) = pack.header {
-            let cut = matches!(reason, DamageReason::Cut { .. });
-            let severity = if cut { at_end } else { Severity::Damage };
-            self.report(&pack.path, 0, FindingKind::PackHeader(reason), severity);
-        }
+        let at_end = self.header(pack);
         let mut listed = BTreeMap::new();
         let mut records = 0;
         for item in Walk::new(&pack.bytes) {
@@ -212,6 +220,38 @@ impl Check<'_> {
         self.counts.records += records;
         match &pack.index {
             Index::Sealed(index) => self.index(pack, index, &listed, records)?,
+            Index::Scanned { .. } => self.no_index(pack),
+        }
+        Ok(())
+    }
+
+    /// All packs of a folder belong to one ledger.
+    fn ledger(&mut self, pack: &Pack, first: &mut Option<[u8; 16]>) {
+        if let Ok(header) = &pack.header {
+            let ledger = *first.get_or_insert(header.ident.ledger_id);
+            if ledger != header.ident.ledger_id {
+                self.damage(&pack.path, 0, FindingKind::ForeignPack);
+            }
+        }
+    }
+
+    /// Reports a damaged header; returns what a bad end of this pack means.
+    fn header(&mut self, pack: &Pack) -> Severity {
+        // Only a pack that nobody sealed may end anywhere.
+        let missing = matches!(&pack.index, Index::Scanned { why: NoIndex::Missing, .. });
+        let at_end = if missing { Severity::Tail } else { Severity::Damage };
+        if let Err(reason) = pack.header {
+            let cut = matches!(reason, DamageReason::Cut { .. });
+            let severity = if cut { at_end } else { Severity::Damage };
+            self.report(&pack.path, 0, FindingKind::PackHeader(reason), severity);
+        }
+        at_end
+    }
+
+    /// Reports why a pack is read without an index.
+    fn no_index(&mut self, pack: &Pack) {
+        match &pack.index {
+            Index::Sealed(_) => {}
             Index::Scanned { why: NoIndex::Missing, .. } => {
                 let (kind, severity) = (FindingKind::IndexMissing, Severity::Information);
                 self.report(&pack.index_path, 0, kind, severity);
@@ -220,7 +260,6 @@ impl Check<'_> {
                 self.damage(&pack.index_path, 0, FindingKind::Index(*reason));
             }
         }
-        Ok(())
     }
 
     fn record(&mut self, pack: &Pack, offset: u64, header: &RecordHeader) -> io::Result<()> {

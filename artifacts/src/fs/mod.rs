@@ -27,7 +27,7 @@ pub mod vfs;
 
 pub use self::check::{Checked, Finding, FindingKind, Severity};
 pub use self::codec::Encoder;
-pub use self::reader::{Place, StoreReader};
+pub use self::reader::{PackUse, Place, StoreReader};
 pub use self::shared::SharedStore;
 pub use self::store::{SealedPack, Store, StoreOptions};
 pub use crate::frame::ARTIFACT_BYTES_MAX;

@@ -11,6 +11,7 @@ use super::name::PackName;
 use super::pack::Pack;
 use super::vfs::{LocalDisk, Vfs};
 use crate::error::{GetError, OpenError};
+use crate::frame::{HEADER_U64, PACK_HEADER_U64};
 use crate::id::{ArtifactId, ID_BYTES, nibble};
 use crate::reference::ArtifactRef;
 use crate::source::Source;
@@ -29,6 +30,33 @@ pub struct StoreReader {
     /// Ascending by number, then epoch.
     packs: Vec<Pack>,
     unpacker: Unpacker,
+}
+
+/// How much of a pack is named by anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackUse {
+    /// The pack file.
+    pub pack: PathBuf,
+    /// Its index, which need not exist.
+    pub index: PathBuf,
+    /// Length of the pack file.
+    pub bytes: u64,
+    /// Bytes of it that hold named artifacts, with the header of the pack.
+    pub named_bytes: u64,
+    /// The named artifacts, in the order of their ids.
+    pub artifacts: Vec<ArtifactId>,
+}
+
+impl PackUse {
+    fn of(pack: &Pack) -> Self {
+        Self {
+            pack: pack.path.clone(),
+            index: pack.index_path.clone(),
+            bytes: pack.bytes.len(),
+            named_bytes: PACK_HEADER_U64,
+            artifacts: Vec::new(),
+        }
+    }
 }
 
 /// Where an artifact is stored.
@@ -93,6 +121,24 @@ impl StoreReader {
     /// Sums the lengths of the pack files, in bytes.
     pub fn disk_bytes(&self) -> u64 {
         self.packs.iter().map(|pack| pack.bytes.len()).sum()
+    }
+
+    /// Says for each pack how much of it is named, where `named` is all that is.
+    ///
+    /// A copy that a newer pack replaces counts as not named.
+    pub fn pack_uses(&self, named: &BTreeSet<ArtifactId>) -> Vec<PackUse> {
+        let mut uses: Vec<PackUse> = self.packs.iter().map(PackUse::of).collect();
+        for (pack, id, entry) in
+            (Merge { packs: &self.packs, positions: vec![0; self.packs.len()] })
+        {
+            let at = self.packs.iter().position(|other| other.name == pack.name);
+            if let Some(found) = at.and_then(|at| uses.get_mut(at)).filter(|_| named.contains(&id))
+            {
+                found.named_bytes += HEADER_U64 + entry.stored_bytes.next_multiple_of(8);
+                found.artifacts.push(id);
+            }
+        }
+        uses
     }
 
     /// Lists the artifacts in the order of their ids, each once: id, raw length, stored length

@@ -119,6 +119,31 @@ impl Store {
         Ok(ArtifactRef::stored(id, raw.len() as u64))
     }
 
+    /// Stores an artifact of another store, whose bytes were redacted when they came into it.
+    ///
+    /// Bytes that do not hash to the id are refused.
+    pub fn copy_from(&mut self, from: &StoreReader, id: &ArtifactId) -> Result<(), PutError> {
+        self.check_alive()?;
+        if self.holds_intact(*id) { Ok(()) } else { self.copy_again(from, id) }
+    }
+
+    /// Stores an artifact of another store in the pack that is being filled, even if an older
+    /// pack of this folder holds it; see [`Store::copy_from`].
+    pub fn copy_again(&mut self, from: &StoreReader, id: &ArtifactId) -> Result<(), PutError> {
+        self.check_alive()?;
+        if self.active.find(id).is_some() {
+            return Ok(());
+        }
+        let reference = from.reference(id).ok_or(GetError::Missing { id: *id })?;
+        let raw = from.read(&reference)?;
+        let encoded = self.encoder.encode(*id, &raw);
+        let encoded = encoded.map_err(|source| self.failed_to_compress(source));
+        let encoded = self.poisoning(encoded)?;
+        self.append(&encoded)?;
+        self.encoder.take_back(encoded);
+        Ok(())
+    }
+
     /// Stores what an [`Encoder`] of the caller made, unless it is there.
     pub(crate) fn put_encoded(&mut self, encoded: &Encoded) -> Result<(), PutError> {
         self.check_alive()?;

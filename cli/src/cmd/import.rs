@@ -1,5 +1,7 @@
 //! `import har`: one recording per file, and everything that could not be understood spelled out.
 
+pub(super) mod jsonl;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ const SUFFIXES: [&str; 3] = [".har", ".har.zst", ".har.gz"];
 pub(crate) enum ImportCommand {
     Har(HarArgs),
     Acp(super::acp::ImportArgs),
+    Jsonl(jsonl::JsonlArgs),
 }
 
 /// Make a recording of each HAR file

@@ -1,11 +1,13 @@
 //! `log`: the events of a recording, one per line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use ledger::event::{Event, Kind};
-use ledger::fs::{Frame, LogReader, Tail};
+use ledger::frame::{Full, Gap, KIND_LOG_FULL, KIND_LOG_GAP};
+use ledger::fs::{FollowError, Followed, Follower, Frame, LogReader, Tail};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
@@ -32,6 +34,7 @@ const TIME_COLUMNS: usize = 24;
 Examples:
   counterfold log runs/session
   counterfold log runs/session --session 2 --kind request_captured
+  counterfold log runs/session --follow
   counterfold log runs/session --format json | jq '.events[].kind'
 
 Exit codes:
@@ -47,6 +50,9 @@ pub(crate) struct LogArgs {
     /// Only events of this kind; may be repeated
     #[arg(long = "kind", value_name = "KIND", value_parser = kind_parser())]
     kinds: Vec<Kind>,
+    /// Go on with what is written from now on, until the log is sealed
+    #[arg(short, long, conflicts_with = "format")]
+    follow: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -81,6 +87,9 @@ struct EventEntry {
 
 pub(crate) fn run(args: &LogArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     let place = inputs::one(&args.recording, scratch, ui)?;
+    if args.follow {
+        return follow(&place.folder, args, ui);
+    }
     let mut reader = LogReader::open(&place.folder).map_err(|error| map::open(&error))?;
     let json = args.format.format == Format::Json;
     let mut entries = Vec::new();
@@ -119,6 +128,67 @@ pub(crate) fn run(args: &LogArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     }
 }
 
+/// How long a follower waits before it looks again.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// A sealed log that nobody continues within so many looks is over.
+const LOOKS_AFTER_SEAL: u32 = 3;
+
+/// Prints events as they come, until the log is sealed.
+fn follow(folder: &Path, args: &LogArgs, ui: &mut Ui) -> Ended {
+    let mut follower = Follower::open(folder).map_err(|error| map::open(&error))?;
+    let mut listing = Listing::default();
+    let mut looks_after_seal = 0;
+    loop {
+        let followed = follower.poll().map_err(|error| match error {
+            FollowError::Read(error) => map::read(&error),
+            FollowError::File(error) => error::file(error.action, &error.path, &error.source),
+            error => Failure::of(error::Kind::Damage, &error).hint("start again"),
+        })?;
+        match followed {
+            Followed::Frame(frame) => {
+                looks_after_seal = 0;
+                if let Some(entry) = entry(Ok(frame), &mut listing, args)? {
+                    print(&entry, ui)?;
+                }
+                continue;
+            }
+            Followed::Sealed => looks_after_seal += 1,
+            Followed::Waiting => {}
+        }
+        ui.flush()?;
+        if looks_after_seal >= LOOKS_AFTER_SEAL {
+            return Ok(Outcome::Fine);
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// What the log says about itself, in the form of an event.
+fn own(frame: &Frame) -> Option<(&'static str, Vec<(&'static str, Node)>)> {
+    match frame.kind() {
+        KIND_LOG_GAP => {
+            let gap = Gap::decode(frame.body()).ok()?;
+            let place = gap.place();
+            let facts = vec![
+                ("from_seq", Node::from(place.from.0)),
+                ("to_seq", Node::from(place.to.map(|seq| seq.0))),
+                ("lost_bytes", Node::from(gap.lost_bytes)),
+                ("reason", Node::from(gap.reason)),
+            ];
+            Some(("log_gap", facts))
+        }
+        KIND_LOG_FULL => {
+            let full = Full::decode(frame.body()).ok()?;
+            let facts = vec![
+                ("refused_events", Node::from(full.frames)),
+                ("refused_bytes", Node::from(full.bytes)),
+            ];
+            Some(("log_full", facts))
+        }
+        _ => None,
+    }
+}
+
 /// The next event, unless it is not asked for.
 fn entry(
     frame: Result<Frame, ledger::fs::ReadError>,
@@ -128,6 +198,11 @@ fn entry(
     let frame = frame.map_err(|error| map::read(&error))?;
     if frame.is_seal() {
         return Ok(None);
+    }
+    if let Some((kind, facts)) = own(&frame) {
+        let (seq, unix_ns) = (frame.seq().0, frame.wall_unix_ns());
+        let wanted = args.session.is_none() && args.kinds.is_empty();
+        return Ok(wanted.then_some(EventEntry { seq, unix_ns, kind, facts: Node::Map(facts) }));
     }
     let event = decode(&frame)?;
     let (session, facts) = listing.next(&event);

@@ -6,7 +6,10 @@ mod calls;
 mod cat;
 mod completions;
 mod diff;
+mod export;
 mod fingerprint;
+mod fsck;
+mod gc;
 mod help_markdown;
 mod hooks;
 mod import;
@@ -17,6 +20,7 @@ mod principals;
 mod project;
 mod redact;
 mod reference_markdown;
+mod repair;
 mod selftest;
 mod sessions;
 mod show;
@@ -36,8 +40,7 @@ use crate::ui::Ui;
 pub(crate) enum Command {
     /// Make recordings from files of other programs
     ///
-    /// Each kind of file has a command of its own. A file makes one recording, named after it, in
-    /// the folder that --into names.
+    /// Each kind of file has a command of its own.
     #[command(
         subcommand,
         after_help = "\
@@ -67,6 +70,10 @@ Exit codes:
     Cat(cat::CatArgs),
     Stats(stats::StatsArgs),
     Redact(redact::RedactArgs),
+    Fsck(fsck::FsckArgs),
+    Repair(repair::RepairArgs),
+    Gc(gc::GcArgs),
+    Export(export::ExportArgs),
     /// List, show, check and apply context policies
     ///
     /// A policy is a list of steps that decide what of a run the model is shown: caps on tool
@@ -103,6 +110,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
     match command {
         Command::Import(import::ImportCommand::Har(args)) => import::run(&args, ui),
         Command::Import(import::ImportCommand::Acp(args)) => acp::import(&args, ui),
+        Command::Import(import::ImportCommand::Jsonl(args)) => import::jsonl::run(&args, ui),
         Command::Verify(args) => verify::run(&args, scratch, ui),
         Command::Accept(args) => accept::run(&args, scratch, ui),
         Command::Selftest(args) => selftest::run(&args, scratch, ui),
@@ -120,6 +128,10 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Cat(args) => cat::run(&args, scratch, ui),
         Command::Redact(args) => redact::run(&args, ui),
         Command::Stats(args) => stats::run(&args, scratch, ui),
+        Command::Fsck(args) => fsck::run(&args, scratch, ui),
+        Command::Repair(args) => repair::run(&args, ui),
+        Command::Gc(args) => gc::run(&args, ui),
+        Command::Export(args) => export::run(&args, scratch, ui),
         Command::Policy(command) => policy::run(&command, ui),
         Command::Completions(args) => completions::run(args, ui),
         Command::Fingerprint(args) => fingerprint::run(&args, ui),

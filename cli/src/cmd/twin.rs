@@ -132,8 +132,8 @@ fn print(policy: &str, report: &TwinReport, ui: &mut Ui) -> Result<(), Stop> {
         ui.line(format_args!("  {} x {}", count(*times), one_line(rule)))?;
     }
     ui.line(format_args!(
-        "  the recorded trajectory is held fixed: equal means that this run, with the same answers, \
-         would have sent the same"
+        "  the recorded trajectory is held fixed: equal means that this run, with the same \
+         answers, would have sent the same"
     ))
 }
 

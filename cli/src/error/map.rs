@@ -14,8 +14,8 @@ use super::{Failure, Kind, file};
 
 const MAKE_ONE: &str = "a recording is a folder with a file FORMAT; make one with `counterfold \
                         import har FILE --into DIR`";
-const RESTORE: &str = "restore the folder from a copy; what stands before the damage is listed by \
-                       `counterfold log`";
+const RESTORE: &str = "restore the folder from a copy, or make a recording of what is good with \
+                       `counterfold repair`";
 const NEWER: &str = "open it with the version of counterfold that wrote it, or a later one";
 
 /// A recording that does not open.
@@ -54,6 +54,17 @@ pub(crate) fn open(error: &OpenError) -> Failure {
         OpenError::Format { .. } => Failure::of(Kind::Version, error).hint(NEWER),
         OpenError::Damaged(error) => read(error),
         OpenError::File(error) => file(error.action, &error.path, &error.source),
+        _ => Failure::of(Kind::Io, error),
+    }
+}
+
+/// A recording that cannot be created.
+pub(crate) fn create(error: &CreateError) -> Failure {
+    match error {
+        CreateError::Exists { .. } => {
+            Failure::of(Kind::Taken, error).hint("name a folder that does not exist")
+        }
+        CreateError::File(error) => file(error.action, &error.path, &error.source),
         _ => Failure::of(Kind::Io, error),
     }
 }

@@ -5,7 +5,7 @@ use crate::program::Folder;
 const REFERENCE: &str = include_str!("../../../docs/reference/json.md");
 
 /// Commands that write JSON, with the schema of each.
-const DOCUMENTS: [(&str, &[&str]); 19] = [
+const DOCUMENTS: [(&str, &[&str]); 22] = [
     ("import", &["import", "har", "tiny.har", "--into", "runs"]),
     ("verify", &["verify", "runs"]),
     ("accept", &["accept", "runs", "--baseline", "b.json", "--yes"]),
@@ -22,6 +22,9 @@ const DOCUMENTS: [(&str, &[&str]); 19] = [
     ("hooks", &["hooks", "runs/tiny"]),
     ("principals", &["principals", "runs/tiny"]),
     ("import-acp", &["import", "acp", "log.jsonl", "--into", "acp"]),
+    ("fsck", &["fsck", "runs", "--full"]),
+    ("repair", &["repair", "runs/tiny", "--into", "repaired"]),
+    ("gc", &["gc", "runs/tiny"]),
     ("policies", &["policy", "list"]),
     ("policy", &["policy", "show", "cap-2k"]),
     ("policy-check", &["policy", "check", "p.toml"]),

@@ -25,6 +25,7 @@ mod readme;
 mod reports;
 mod scratch;
 mod selftest;
+mod storage;
 mod sweep;
 mod tidy;
 mod verify;

@@ -29,7 +29,7 @@ fn files(folder: &Path, wanted: &dyn Fn(&Path) -> bool, out: &mut Vec<PathBuf>) 
     }
 }
 
-fn sources() -> Vec<(PathBuf, String)> {
+pub(crate) fn sources() -> Vec<(PathBuf, String)> {
     let mut out = Vec::new();
     for name in CRATES {
         files(&root().join(name), &|path| path.extension() == Some("rs".as_ref()), &mut out);

@@ -147,12 +147,21 @@ fn a_tail_is_judged_by_what_stands_behind_the_fault() {
     check(&[0; 64], torn, Evidence::Unwritten);
     check(b"junk\0\0", torn, Evidence::Torn);
     check(b"junk", FrameFault::Chain, Evidence::NeverTorn);
-    // A header counts at any distance, even without its body, but only if it is of the future.
+    // A header counts at any distance, even without its body, if it says that what should be
+    // here was durable; if it does not, one crash can have left both.
     for distance_bytes in 1..16 {
-        let mut rest = vec![0xee; distance_bytes];
-        rest.extend(&frame(b"body", |_| {})[..80]);
-        let seq = Seq(5);
-        check(&rest, torn, Evidence::FrameAhead { distance_bytes, seq });
+        let ahead = |seq: u64, durable: u64| {
+            let mut rest = vec![0xee; distance_bytes];
+            let whole = frame(b"body", |header| {
+                header.seq = Seq(seq);
+                header.durable_seq = Seq(durable);
+            });
+            rest.extend(&whole[..80]);
+            rest
+        };
+        let seq = Seq(6);
+        check(&ahead(6, 5), torn, Evidence::FrameAhead { distance_bytes, seq });
+        check(&ahead(6, 4), torn, Evidence::Torn);
     }
     let mut quoted = b"EVF1 in a body: ".to_vec();
     quoted.extend(frame(b"body", |header| {

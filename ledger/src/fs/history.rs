@@ -2,7 +2,7 @@
 
 use super::{LogReader, ReadError};
 use crate::event::Event;
-use crate::frame::{KIND_SKIPPABLE_BIT, Seq};
+use crate::frame::{KIND_LOG_GAP, KIND_SKIPPABLE_BIT, Seq};
 use crate::history::{Builder, History, HistoryError};
 
 /// Why a log could not be read into a history.
@@ -22,15 +22,21 @@ pub enum LoadError {
     },
 }
 
-/// Reads all events of a log.
+/// Reads all events of a log, or those in front of the first gap of one that was repaired.
 ///
 /// # Errors
 /// The log is damaged, or its events do not fit together: with the place of the first trouble.
 pub fn history(reader: &mut LogReader) -> Result<History, LoadError> {
     let mut builder = Builder::new();
+    let mut behind_gap = false;
     for frame in reader.frames() {
         let frame = frame?;
-        if frame.is_seal() {
+        if frame.is_seal() || behind_gap {
+            continue;
+        }
+        // What follows builds on what is missing; it can be listed, but not understood.
+        behind_gap = frame.kind() == KIND_LOG_GAP;
+        if behind_gap {
             continue;
         }
         let unknown = crate::event::Kind::from_tag(frame.kind()).is_none();

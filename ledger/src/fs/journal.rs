@@ -5,6 +5,9 @@
 //! left is in one order for all: the packs are made durable, then the batch is written behind
 //! them with one write, then the log is made durable with one sync, then everybody is told.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

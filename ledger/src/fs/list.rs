@@ -74,6 +74,25 @@ pub(crate) fn list(
     Ok(Listing { segments, unborn, broken })
 }
 
+/// Lists every segment whose own header is good, whether or not it fits the others, and the
+/// files that claim to be segments and are none.
+pub(crate) fn list_all(
+    vfs: &dyn Vfs,
+    log_dir: &Path,
+    ledger_id: LedgerId,
+) -> Result<(Vec<Listed>, Vec<PathBuf>), FileError> {
+    let (mut segments, mut strangers) = (Vec::new(), Vec::new());
+    for path in segment_paths(vfs, log_dir)? {
+        match inspect(vfs, path.clone(), ledger_id)? {
+            Found::Segment(segment) => segments.push(segment),
+            Found::Unborn(_) => {}
+            Found::Broken(_) => strangers.push(path),
+        }
+    }
+    segments.sort_by_key(|segment| segment.header.number);
+    Ok((segments, strangers))
+}
+
 /// Returns the paths of all files that claim to be segments, by name.
 fn segment_paths(vfs: &dyn Vfs, log_dir: &Path) -> Result<Vec<PathBuf>, FileError> {
     let names = vfs.list(log_dir).map_err(|source| FileError::new("list", log_dir, source))?;

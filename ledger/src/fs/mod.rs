@@ -11,12 +11,19 @@
 //! create: it starts a new one, whose header says how much of the last one is log.
 
 mod error;
+mod export;
+mod follow;
+mod gc;
 mod group;
 mod history;
 mod journal;
+pub mod jsonl;
 mod list;
 mod lock;
+mod marks;
 mod reader;
+mod repair;
+mod salvage;
 mod segment_file;
 mod sync;
 mod walk;
@@ -30,9 +37,15 @@ use artifacts::fs::vfs::{self, Vfs};
 pub use crate::frame::{Head, PackLength, Seq};
 pub use crate::segment::LogIdent;
 pub use error::{AppendError, CreateError, Damage, FileError, LockError, OpenError, ReadError};
+pub use export::{ExportError, Exported, export};
+pub use follow::{FollowError, Followed, Follower};
+pub use gc::{GcError, GcPlan, gc, plan_gc};
 pub use history::{LoadError, history};
 pub use journal::{Ack, Ask, Journal, JournalError};
+pub use marks::{MarkError, Marks, named_artifacts};
 pub use reader::{Frames, LogReader};
+pub use repair::{RepairError, Repaired, repair};
+pub use salvage::{Salvage, Salvaged, salvage};
 pub use walk::{Frame, Place, Tail};
 pub use writer::{LogOptions, LogWriter};
 

@@ -9,7 +9,7 @@ use super::list::{Listing, list};
 use super::walk::{Step, Walk};
 use super::{Damage, Frame, LOG_FOLDER, OpenError, ReadError, Tail, read_format};
 use crate::format_file::FormatFile;
-use crate::frame::Head;
+use crate::frame::{Head, Seq};
 use crate::segment::LedgerId;
 
 /// A log that is open for reading.
@@ -57,6 +57,41 @@ impl LogReader {
         self.head = Head::EMPTY;
         self.tail = None;
         Frames { reader: self, segment: 0, walk: None, done: false }
+    }
+
+    /// Returns how many segments there are, up to the first that does not fit.
+    pub fn segments(&self) -> usize {
+        self.listing.segments.len()
+    }
+
+    /// Checks how every segment ends, and all of the last one; returns how many frames it read.
+    ///
+    /// A seal has to fit its checksums and the header of the next segment. The frames of older
+    /// segments are not looked at: for that there is [`LogReader::frames`].
+    ///
+    /// # Errors
+    /// The first thing that is damaged.
+    pub fn check_ends(&mut self) -> Result<u64, ReadError> {
+        let last = self.listing.segments.len().saturating_sub(1);
+        for index in 0..last {
+            if let Some(walk) = self.walk(index) {
+                walk?.check_end()?;
+            }
+        }
+        let mut frames = Frames { reader: self, segment: last, walk: None, done: false };
+        let mut count = 0;
+        while let Some(frame) = frames.next().transpose()? {
+            count += 1;
+            drop(frame);
+        }
+        if count == 0
+            && let Some(Ok(walk)) = self.walk(last)
+        {
+            // The last segment is still empty; the log ends where its header says.
+            let (next, chain) = walk.next_frame();
+            self.head = Head { seq: Seq(next.0.saturating_sub(1)), chain };
+        }
+        Ok(count)
     }
 
     /// Returns how the log ends; `None` until `frames` has come to the end without an error.

@@ -90,16 +90,15 @@ impl SegmentFile {
     }
 
     /// Gives reserved room back, and makes that durable: nothing may stand behind a seal, not
-    /// even zeros. Returns whether anything was synced.
-    pub(crate) fn release(&mut self) -> io::Result<bool> {
+    /// even zeros.
+    pub(crate) fn release(&mut self) -> io::Result<()> {
         self.reserve_bytes = 0;
-        if self.file_bytes == self.position {
-            return Ok(false);
+        if self.file_bytes > self.position {
+            self.file.set_len(self.position)?;
+            self.file_bytes = self.position;
+            self.file.sync_data()?;
         }
-        self.file.set_len(self.position)?;
-        self.file_bytes = self.position;
-        self.file.sync_data()?;
-        Ok(true)
+        Ok(())
     }
 
     /// Reserves room, so that a sync need not record a new length, which under load waits for

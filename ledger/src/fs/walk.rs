@@ -6,18 +6,57 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use artifacts::fs::vfs::{FileView, Vfs, open_regular, read_up_to};
+use memchr::memmem;
 
 use super::list::Listed;
 use super::{Damage, FileError, ReadError};
 use crate::frame::{
-    Chain, Evidence, Expected, FrameFault, FrameHeader, Head, Seal, Seq, check_frame, judge_tail,
+    Chain, Evidence, Expected, FRAME_MAGIC, FrameDraft, FrameFault, FrameHeader, FrameSalt, Head,
+    Seal, Seq, check_body, check_frame, judge_tail,
 };
 use crate::segment::{SEGMENT_BYTES_MAX, SegmentFault, SegmentHeader};
 
-/// The bytes of one segment, shared by its frames.
-struct SegmentBytes {
+/// The bytes of one segment, or a piece of it, shared by its frames.
+pub(crate) struct SegmentBytes {
     path: PathBuf,
+    /// Where the bytes start in the file.
+    start: u64,
     bytes: FileView,
+}
+
+impl SegmentBytes {
+    /// Takes a piece of a segment that starts at `start`.
+    pub(crate) fn window(path: PathBuf, start: u64, bytes: FileView) -> Self {
+        Self { path, start, bytes }
+    }
+
+    /// Returns the bytes from an offset of the file on.
+    pub(crate) fn from(&self, offset: u64) -> &[u8] {
+        self.index(offset).and_then(|at| self.bytes.get(at..)).unwrap_or_default()
+    }
+
+    fn index(&self, offset: u64) -> Option<usize> {
+        usize::try_from(offset.checked_sub(self.start)?).ok()
+    }
+
+    /// Checks that `next` continues a log that was read up to here.
+    pub(crate) fn check_next(
+        &self,
+        next: &SegmentHeader,
+        offset: u64,
+        seq: Seq,
+        chain: Chain,
+    ) -> Result<(), ReadError> {
+        let fault = if next.first_seq != seq {
+            SegmentFault::FirstSeq { found: next.first_seq, expected: seq }
+        } else if next.prev_chain != chain {
+            SegmentFault::PrevChain
+        } else {
+            return Ok(());
+        };
+        let (path, reason) = (self.path.clone(), Damage::Segment(fault));
+        Err(ReadError::Corrupt { path, offset, seq, reason })
+    }
 }
 
 /// Shows the place only: bodies may hold anything.
@@ -75,6 +114,13 @@ impl Frame {
         self.header.is_seal()
     }
 
+    /// Returns the frame as one that can be appended elsewhere; `None` for a seal.
+    pub fn draft(&self) -> Option<FrameDraft> {
+        let FrameHeader { kind, version, wall_unix_ns, .. } = self.header;
+        let draft = FrameDraft::new(kind, version, wall_unix_ns, self.body());
+        draft.filter(|_| !self.is_seal())
+    }
+
     /// Returns the whole header.
     pub fn header(&self) -> &FrameHeader {
         &self.header
@@ -87,9 +133,16 @@ impl Frame {
         self.segment.bytes.get(start..end).expect("a frame is made of bytes that were checked")
     }
 
+    /// Makes a frame of the header at an offset of a file, whose bytes are in the window.
+    pub(crate) fn in_window(header: FrameHeader, window: &Arc<SegmentBytes>, offset: u64) -> Self {
+        let offset = window.index(offset).unwrap_or_default();
+        Self { header, segment: Arc::clone(window), offset }
+    }
+
     /// Returns the segment and the offset of the frame.
     pub fn place(&self) -> Place<'_> {
-        Place { path: &self.segment.path, offset: self.offset as u64 }
+        let offset = self.segment.start + self.offset as u64;
+        Place { path: &self.segment.path, offset }
     }
 }
 
@@ -145,12 +198,12 @@ impl Walk {
         next: Option<&SegmentHeader>,
     ) -> Result<Self, ReadError> {
         let header = &listed.header;
-        let bytes = segment_bytes(vfs, &listed.path, next.is_some())
+        let bytes = segment_bytes(vfs, listed, next.is_some())
             .map_err(|source| FileError::new("read", &listed.path, source))?;
         let file_bytes = bytes.len();
         let end = next.map_or(Some(file_bytes), |next| usize::try_from(next.prev_valid_bytes).ok());
         let walk = Self {
-            segment: Arc::new(SegmentBytes { path: listed.path.clone(), bytes }),
+            segment: Arc::new(SegmentBytes::window(listed.path.clone(), 0, bytes)),
             at: SegmentHeader::ENCODED_BYTES,
             end: end.unwrap_or(usize::MAX),
             next: next.copied(),
@@ -184,6 +237,29 @@ impl Walk {
     /// Returns the sequence number and chain that the next frame must continue.
     pub(crate) fn next_frame(&self) -> (Seq, Chain) {
         (self.expected.seq, self.expected.chain)
+    }
+
+    /// Checks the seal at the end of a segment that another one follows, if there is a seal.
+    ///
+    /// A segment whose writer died has none; the next header vouches for its length.
+    pub(crate) fn check_end(&self) -> Result<(), ReadError> {
+        let log = self.segment.bytes.get(..self.end).unwrap_or_default();
+        let Some((header, at)) = last_seal(log, &self.expected.salt) else { return Ok(()) };
+        let frame = log.get(at..).unwrap_or_default();
+        let failed = |fault| self.corrupt(Damage::Frame(fault));
+        let body = check_body(frame, &header).map_err(failed)?;
+        let seal = Seal::decode(body).map_err(failed)?;
+        let expected =
+            Expected { salt: self.expected.salt.clone(), seq: header.seq, chain: seal.chain };
+        check_frame(frame, &expected).map_err(failed)?;
+        let first = self.expected.seq.0;
+        let follows = self.next.is_none_or(|next| {
+            next.prev_chain == header.chain && Some(next.first_seq) == header.seq.next()
+        });
+        if header.seq.0.checked_sub(first) != Some(seal.frames) {
+            return Err(failed(FrameFault::Seal));
+        }
+        if follows { Ok(()) } else { Err(self.corrupt(Damage::Segment(SegmentFault::PrevChain))) }
     }
 
     /// Returns the next frame or the end; after an error the walk is over.
@@ -247,14 +323,7 @@ impl Walk {
 
     fn check_next(&self, next: &SegmentHeader) -> Result<(), ReadError> {
         let (seq, chain) = (self.expected.seq, self.expected.chain);
-        let fault = if next.first_seq != seq {
-            SegmentFault::FirstSeq { found: next.first_seq, expected: seq }
-        } else if next.prev_chain != chain {
-            SegmentFault::PrevChain
-        } else {
-            return Ok(());
-        };
-        Err(self.corrupt(Damage::Segment(fault)))
+        self.segment.check_next(next, self.at as u64, seq, chain)
     }
 
     /// Checks that what a later segment declared to be no log was an interrupted write.
@@ -298,15 +367,33 @@ impl Walk {
     }
 }
 
+/// How far from its end a log is searched for a seal.
+const SEAL_SEARCH_BYTES: u64 = 64 << 10;
+
+/// Finds the seal that ends `log`, if its header is good.
+fn last_seal(log: &[u8], salt: &FrameSalt) -> Option<(FrameHeader, usize)> {
+    let start = log.len().saturating_sub(usize::try_from(SEAL_SEARCH_BYTES).ok()?);
+    memmem::rfind_iter(log.get(start..)?, &FRAME_MAGIC).find_map(|at| {
+        let at = start + at;
+        let header = FrameHeader::decode(log.get(at..)?.first_chunk()?, salt).ok()?;
+        (header.is_seal() && at + header.frame_bytes() == log.len()).then_some((header, at))
+    })
+}
+
 /// Returns the bytes of a segment: mapped if nobody writes to it any more, read otherwise.
 ///
 /// A mapping of a file that is being written could be cut under its reader. On file systems
 /// that cannot be relied on, nothing is mapped.
-fn segment_bytes(vfs: &dyn Vfs, path: &Path, followed: bool) -> io::Result<FileView> {
+fn segment_bytes(vfs: &dyn Vfs, listed: &Listed, followed: bool) -> io::Result<FileView> {
+    let path = &listed.path;
     let file = open_regular(vfs, path)?;
-    let folder = path.parent().unwrap_or(path);
-    let too_long = file.stat()?.bytes > SEGMENT_BYTES_MAX;
-    if followed && !too_long && vfs.remote_kind(folder)?.is_none() {
+    let bytes = file.stat()?.bytes;
+    let is_sealed = || -> io::Result<bool> {
+        let end = read_up_to(&*file, bytes.saturating_sub(SEAL_SEARCH_BYTES), SEAL_SEARCH_BYTES)?;
+        Ok(last_seal(&end, &listed.header.salt()).is_some())
+    };
+    let is_finished = bytes <= SEGMENT_BYTES_MAX && (followed || is_sealed()?);
+    if is_finished && vfs.remote_kind(path.parent().unwrap_or(path))?.is_none() {
         return file.view();
     }
     Ok(FileView::held(read_up_to(&*file, 0, SEGMENT_BYTES_MAX + 1)?))

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use artifacts::fs::vfs::{self, LocalDisk, OpenHow, Vfs};
 
-use super::list::list;
+use super::list::{Listing, list};
 use super::lock::{DirLock, refuse_remote};
 use super::segment_file::{FailedWrite, SegmentFile};
 use super::walk::{Step, Walk};
@@ -22,7 +22,7 @@ use super::{
 use crate::format_file::FormatFile;
 use crate::frame::{
     BATCH_BYTES_MAX, Batch, BodyCodec, FRAME_BODY_BYTES_MAX, FrameDraft, Full, Head, KIND_LOG_FULL,
-    KIND_SEAL, NewFrame, PackLength, Seal, Seq,
+    KIND_SEAL, NewFrame, PackLength, Seal, Seq, UNSYNCED_BYTES_MAX,
 };
 use crate::segment::{Epoch, LedgerId, LogIdent, SEGMENT_ROTATE_BYTES, SegmentHeader};
 
@@ -72,6 +72,7 @@ pub struct LogWriter {
     batch: Batch,
     written: Head,
     durable: Seq,
+    unsynced_bytes: u64,
     /// The clock of the last frame that was appended.
     wall_unix_ns: u64,
     packs: Vec<PackLength>,
@@ -176,6 +177,7 @@ impl LogWriter {
             batch: Batch::new(),
             written: Head { seq: durable, chain: header.prev_chain },
             durable,
+            unsynced_bytes: 0,
             wall_unix_ns: header.created_unix_ns,
             packs: Vec::new(),
             poison: None,
@@ -249,12 +251,17 @@ impl LogWriter {
         let Some(last_seq) = self.batch.last_seq() else {
             return Ok(self.written.seq);
         };
+        if self.unsynced_bytes > UNSYNCED_BYTES_MAX as u64 {
+            // What a crash can leave behind a bad frame has to stay bounded.
+            self.sync()?;
+        }
         self.refuse_intruder()?;
         let chain = self.batch.finish(&self.segment.salt, self.written.chain, self.durable);
         if let Err(failed) = self.segment.write(self.batch.bytes()) {
             return Err(self.failed_write(failed));
         }
         self.written = Head { seq: last_seq, chain };
+        self.unsynced_bytes += self.batch.bytes().len() as u64;
         self.segment.frames += self.batch.frames() as u64;
         self.segment.body_bytes += self.batch.body_bytes();
         self.batch.clear();
@@ -276,6 +283,7 @@ impl LogWriter {
                 return Err(self.poison(FileError::new("sync", &self.segment.path, error)));
             }
             self.durable = self.written.seq;
+            self.unsynced_bytes = 0;
         }
         Ok(self.durable)
     }
@@ -369,13 +377,11 @@ impl LogWriter {
     /// Gives reserved room back, writes a seal frame and makes all of it durable.
     fn write_seal(&mut self) -> Result<(), AppendError> {
         let released = self.segment.release();
-        match released {
-            Ok(true) => self.durable = self.written.seq,
-            Ok(false) => {}
-            Err(source) => {
-                return Err(self.poison(FileError::new("cut", &self.segment.path, source)));
-            }
+        if let Err(source) = released {
+            return Err(self.poison(FileError::new("cut", &self.segment.path, source)));
         }
+        // A seal says that everything before it is durable, so that it has to be.
+        self.sync()?;
         let seq = self.next_seq()?;
         let seal = Seal {
             frames: self.segment.frames,
@@ -461,20 +467,13 @@ impl LogWriter {
 
 /// Scans the last segment and returns the header of the one that continues it.
 fn continue_log(vfs: &dyn Vfs, dir: &Path, ident: LogIdent) -> Result<SegmentHeader, OpenError> {
-    let listing = list(vfs, &dir.join(LOG_FOLDER), ident.ledger_id)?;
+    let listing = settled_list(vfs, &dir.join(LOG_FOLDER), ident.ledger_id)?;
     if let Some(error) = listing.broken {
         return Err(OpenError::Damaged(error));
     }
     let Some(last) = listing.segments.last() else {
         return Ok(SegmentHeader::first(ident));
     };
-    // Nothing is decided on bytes that a dead process left in the page cache only: they are
-    // written out, and then read from below it.
-    let synced = vfs::open_regular(vfs, &last.path).and_then(|file| {
-        file.sync_data()?;
-        file.drop_cache()
-    });
-    synced.map_err(|source| FileError::new("sync", &last.path, source))?;
     let mut walk = Walk::open(vfs, last, None).map_err(OpenError::Damaged)?;
     while let Step::Frame(_) = walk.step().map_err(OpenError::Damaged)? {}
     let (first_seq, prev_chain) = walk.next_frame();
@@ -488,6 +487,30 @@ fn continue_log(vfs: &dyn Vfs, dir: &Path, ident: LogIdent) -> Result<SegmentHea
         prev_valid_bytes: walk.valid_bytes(),
         prev_chain,
     })
+}
+
+/// Lists the segments as they are on the disk.
+///
+/// Nothing is decided on bytes that a dead process left in the page cache only, or that a failed
+/// sync left there for good: the last segment is written out, and then read from below the cache.
+/// If it turns out not to be there, the one before it is the last.
+fn settled_list(vfs: &dyn Vfs, log_dir: &Path, ledger_id: LedgerId) -> Result<Listing, FileError> {
+    let mut settled: Option<PathBuf> = None;
+    loop {
+        let listing = list(vfs, log_dir, ledger_id)?;
+        let last = listing.segments.last().map(|last| last.path.clone());
+        if last == settled {
+            return Ok(listing);
+        }
+        if let Some(path) = &last {
+            let synced = vfs::open_regular(vfs, path).and_then(|file| {
+                file.sync_data()?;
+                file.drop_cache()
+            });
+            synced.map_err(|source| FileError::new("sync", path, source))?;
+        }
+        settled = last;
+    }
 }
 
 fn refuse_existing(vfs: &dyn Vfs, dir: &Path) -> Result<(), CreateError> {
@@ -508,16 +531,34 @@ fn refuse_existing(vfs: &dyn Vfs, dir: &Path) -> Result<(), CreateError> {
     }
 }
 
-/// Creates the folder and what is missing above it, and makes the new entries durable.
+/// Creates the folder and what is missing above it, and makes the way to it durable.
+///
+/// Folders that are there may be the leftover of a creation that failed before their names were
+/// durable, so all of the way is synced.
 fn create_dir(vfs: &dyn Vfs, dir: &Path) -> Result<(), FileError> {
-    let is_there = |path: &&Path| matches!(vfs.stat(path), Ok(None));
-    let ancestors = dir.ancestors().filter(|path| !path.as_os_str().is_empty());
-    let missing: Vec<&Path> = ancestors.take_while(is_there).collect();
-    for path in missing.into_iter().rev() {
-        vfs.create_dir(path).map_err(|source| FileError::new("create", path, source))?;
-        sync_dir(vfs, path.parent().unwrap_or(Path::new("")))?;
+    let ancestors: Vec<&Path> =
+        dir.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
+    for path in ancestors.into_iter().rev() {
+        let found = vfs.stat(path).map_err(|e| FileError::new("inspect", path, e))?;
+        if found.is_none() {
+            vfs.create_dir(path).map_err(|source| FileError::new("create", path, source))?;
+        }
+        match sync_dir(vfs, path.parent().unwrap_or(path)) {
+            // A folder that cannot be listed was there before.
+            Err(error) if found.is_some() && is_closed(&error) => {}
+            synced => synced?,
+        }
     }
     Ok(())
+}
+
+/// Returns true if this process may not open a folder, or may not sync on its file system.
+fn is_closed(error: &FileError) -> bool {
+    use std::io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
+    matches!(
+        error.source.kind(),
+        PermissionDenied | ReadOnlyFilesystem | InvalidInput | Unsupported
+    )
 }
 
 /// Puts FORMAT in place in one step: it is there and whole, or it is not there.

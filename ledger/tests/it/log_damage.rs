@@ -53,8 +53,9 @@ fn zeros_in_front_of_a_whole_frame_are_damage() {
     fs::write(&segment, &bytes).unwrap();
     let said = read(dir.path());
     assert_eq!(said.frames.len(), 2);
-    let distance_bytes = (ends[3] - ends[2]) as u64;
-    let expected = Damage::Hole { fault: FrameFault::Magic, distance_bytes, next_seq: Seq(4) };
+    // The frame behind it is of the same batch, and does not say that this one was durable.
+    let distance_bytes = (ends[4] - ends[2]) as u64;
+    let expected = Damage::Hole { fault: FrameFault::Magic, distance_bytes, next_seq: Seq(5) };
     assert_eq!(said.damage(), expected);
     let Err(ReadError::Corrupt { path, offset, seq, .. }) = said.end else {
         panic!("damage was checked above");
@@ -67,7 +68,7 @@ fn zeros_in_front_of_a_whole_frame_are_damage() {
 fn more_bytes_than_one_batch_are_damage() {
     let dir = tempfile::tempdir().unwrap();
     let (segment, bytes, _) = open_log(dir.path());
-    let torn_bytes_max = (8 << 20) + 80 + (16 << 20);
+    let torn_bytes_max = (8 << 20) + (8 << 20) + 80 + (16 << 20);
     for (extra, is_damage) in [(torn_bytes_max, false), (torn_bytes_max + 1, true)] {
         let mut longer = bytes.clone();
         longer.resize(bytes.len() + extra - 1, 0);

@@ -34,13 +34,14 @@ pub(crate) enum Close {
     Drop,
 }
 
-/// Appends `bodies` in batches of two.
+/// Appends `bodies` in batches of two, each of them durable before the next.
 pub(crate) fn fill(mut writer: LogWriter, bodies: &[Vec<u8>], close: Close) {
     for pair in bodies.chunks(2) {
         for body in pair {
             writer.append(KIND, 1, CREATED_UNIX_NS, body).unwrap();
         }
         writer.write().unwrap();
+        writer.sync().unwrap();
     }
     if close == Close::Seal {
         writer.seal(&[]).unwrap();

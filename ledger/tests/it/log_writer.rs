@@ -153,3 +153,37 @@ fn random_names_differ() {
     assert_ne!(LedgerId::random().unwrap(), LedgerId::random().unwrap());
     assert_ne!(Epoch::random().unwrap().0, 0);
 }
+
+#[test]
+fn s24_a_writer_whose_lock_file_was_taken_away_stops() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = LogWriter::create(dir.path(), ident(1)).unwrap();
+    first.append(KIND, 1, 0, b"one").unwrap();
+    first.write().unwrap();
+    fs::remove_file(dir.path().join("LOCK")).unwrap();
+    let mut second = LogWriter::open(dir.path(), Epoch(2), 0).unwrap();
+    second.append(KIND, 1, 0, b"two").unwrap();
+    second.seal(&[]).unwrap();
+    first.append(KIND, 1, 0, b"three").unwrap();
+    let stopped = first.write().unwrap_err();
+    assert!(matches!(&stopped, AppendError::Poisoned { source, .. }
+        if source.action == "keep the lock on"));
+    assert!(first.is_poisoned());
+    drop(first);
+    let said = read(dir.path());
+    assert_eq!(said.bodies(), [b"one".to_vec(), b"two".to_vec()]);
+    assert_eq!(said.end.unwrap(), Tail::Clean);
+}
+
+#[test]
+fn s26_a_clock_that_goes_backwards_changes_no_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = LogWriter::create(dir.path(), ident(1)).unwrap();
+    for wall in [5, 3, u64::MAX, 0] {
+        writer.append(KIND, 1, wall, &wall.to_le_bytes()).unwrap();
+    }
+    writer.seal(&[]).unwrap();
+    let walls: Vec<u64> =
+        read(dir.path()).frames.iter().map(ledger::fs::Frame::wall_unix_ns).collect();
+    assert_eq!(walls, [5, 3, u64::MAX, 0, 0]);
+}

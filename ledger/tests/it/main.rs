@@ -9,6 +9,9 @@ mod bit_flips;
 mod cut_everywhere;
 #[cfg(test)]
 #[cfg(feature = "fs")]
+mod follow;
+#[cfg(test)]
+#[cfg(feature = "fs")]
 mod identity;
 #[cfg(test)]
 #[cfg(feature = "fs")]
@@ -22,3 +25,12 @@ mod log_support;
 #[cfg(test)]
 #[cfg(feature = "fs")]
 mod log_writer;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod recording;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod repair;
+#[cfg(test)]
+#[cfg(feature = "fs")]
+mod second_reader;

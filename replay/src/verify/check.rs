@@ -16,6 +16,11 @@ const SHOWN_BYTES: usize = 48;
 
 /// Checks every byte of the store.
 pub(super) fn store(recording: &Recording, damage: &mut Vec<String>, notices: &mut Vec<String>) {
+    if recording.has_gap() {
+        let words = "frames are missing: a repair left a gap, and only what stands in front of it \
+                     is checked";
+        damage.push(words.to_owned());
+    }
     recording.store().check_all(|finding| match finding.severity {
         Severity::Information => notices.push(finding.to_string()),
         _ => damage.push(finding.to_string()),
