@@ -3,7 +3,7 @@
 //! Every entry becomes a request with its answer or an `imported_record` with its bytes; nothing
 //! is dropped. A file that is cut keeps what came before the cut.
 
-mod credentials;
+pub(crate) mod credentials;
 pub(crate) mod digest;
 mod entry;
 mod report;

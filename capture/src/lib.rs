@@ -5,7 +5,11 @@
 //! [`import`]; what the client wrote beside the wire is read by [`side`].
 
 pub mod acp;
+mod coding;
 pub mod har;
 pub mod import;
+mod intake;
 pub mod lane;
+#[cfg(feature = "live")]
+pub mod live;
 pub mod side;

@@ -120,6 +120,8 @@ impl Failure {
 pub(crate) enum Stop {
     /// Whoever read the output has gone away, which is their right.
     Pipe,
+    /// Another program was run, and this is the code that it ended with.
+    OfCommand(u8),
     /// It failed.
     Failed(Failure),
 }

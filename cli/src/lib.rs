@@ -11,6 +11,8 @@
 
 mod args;
 mod baseline;
+mod child;
+mod clients;
 mod cmd;
 mod error;
 mod event;
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(outcome) => outcome.exit_code(),
         Err(error::Stop::Pipe) => ExitCode::SUCCESS,
+        Err(error::Stop::OfCommand(code)) => ExitCode::from(code),
         Err(error::Stop::Failed(failure)) => {
             // What was found before the failure is a result all the same.
             let _flushed = ui.flush();

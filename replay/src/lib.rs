@@ -17,6 +17,7 @@ pub mod fsck;
 pub mod memo;
 pub mod recording;
 pub mod selftest;
+pub mod serve;
 pub mod shown;
 pub mod stats;
 pub mod sweep;

@@ -12,6 +12,7 @@ pub mod rules;
 mod texts;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ledger::event::Cause;
 use ledger::history::{Change, History};
@@ -22,8 +23,8 @@ use projector::{Fidelity, Policy, ProjectError, Projector};
 use crate::assemble::{AssembleError, Assembler};
 use crate::recording::Recording;
 
-use alias::Aliases;
-use compare::Compare;
+pub(crate) use alias::Aliases;
+pub(crate) use compare::Compare;
 pub use compare::Difference;
 pub use rules::{Rules, TextRule};
 
@@ -130,7 +131,7 @@ pub fn twin(
     let history = recording.history();
     let mut projector = Projector::new(history, recording.as_source(), policy);
     let mut assembler = Assembler::new(other.history(), other.as_source());
-    let mut compare = Compare::new(rules, Aliases::default(), inputs);
+    let mut compare = Compare::new(Arc::new(rules.clone()), Aliases::default(), inputs);
     let mut pairs = Vec::new();
     for (own, others) in paired(history, other.history()) {
         let mut pair = Pair {

@@ -6,21 +6,14 @@
 //! beside a header that still says gzip.
 
 use std::fmt;
-use std::io::Read;
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 
 use super::entry::Header;
-use super::source::{GZIP_MAGIC, ZSTD_MAGIC, ZSTD_WINDOW_LOG_MAX};
 use super::window::len64;
-
-/// The largest body that a content coding may grow to when it is undone.
-pub const BODY_BYTES_MAX: usize = 1024 * 1024 * 1024;
-/// The most content codings on one body that are undone.
-pub const CODINGS_MAX: usize = 4;
+use crate::coding::{BODY_BYTES_MAX, Coding, Decoding, codings, undo};
 
 /// Base64 as programs write it: with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -62,7 +55,7 @@ pub struct Payload {
     /// How the bytes stood in the file.
     pub transfer: Transfer,
     /// The content codings that the headers declare, in the order they were applied; cut
-    /// behind [`CODINGS_MAX`] and one more.
+    /// behind [`CODINGS_MAX`](crate::har::CODINGS_MAX) and one more.
     pub content_encoding: Vec<Coding>,
     /// What became of these codings.
     pub decoding: Decoding,
@@ -102,41 +95,6 @@ pub enum Transfer {
     Base64,
 }
 
-/// A content coding of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Coding {
-    /// `gzip` or `x-gzip`.
-    Gzip,
-    /// `deflate`, which is the zlib format.
-    Deflate,
-    /// `zstd`.
-    Zstd,
-    /// `br`, which is not undone.
-    Brotli,
-    /// Any other, which is not undone.
-    Other,
-}
-
-/// What became of the content codings that the headers declare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Decoding {
-    /// None is declared.
-    Plain,
-    /// All were undone.
-    Undone,
-    /// The bytes do not start as the declared coding does: most likely the program that wrote
-    /// the file had decoded them. They are kept as they stood.
-    NotAsDeclared,
-    /// A declared coding cannot be undone here; the bytes are kept coded.
-    Unsupported,
-    /// The bytes start as the coding does but are cut or damaged; they are kept coded.
-    Damaged,
-    /// Undone, the body would be larger than [`BODY_BYTES_MAX`]; the bytes are kept coded.
-    TooLarge,
-}
-
 /// A body as the members of `postData` or `content` describe it.
 #[derive(Default)]
 pub(crate) struct Described {
@@ -166,7 +124,8 @@ impl Body {
             Some(_) => return Self::Unread(Unread::UnknownTransfer),
         };
         let not_utf8 = transfer == Transfer::Text && std::str::from_utf8(&bytes).is_err();
-        let content_encoding = codings(headers);
+        let content_encoding =
+            codings(headers.iter().map(|header| (header.name.as_str(), header.value.as_slice())));
         let stood_bytes = len64(bytes.len());
         let (bytes, decoding) = match undo(&bytes, &content_encoding, BODY_BYTES_MAX) {
             Ok(plain) => (plain, Decoding::Undone),
@@ -193,93 +152,4 @@ fn base64(mut text: Vec<u8>) -> Option<Vec<u8>> {
     }
     text.retain(|byte| !byte.is_ascii_whitespace());
     BASE64.decode(&text).ok()
-}
-
-/// The codings of all `content-encoding` headers, in the order they were applied.
-fn codings(headers: &[Header]) -> Vec<Coding> {
-    headers
-        .iter()
-        .filter(|header| header.name.eq_ignore_ascii_case("content-encoding"))
-        .flat_map(|header| header.value.split(|byte| *byte == b','))
-        .map(<[u8]>::trim_ascii)
-        .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"identity"))
-        .map(Coding::decode)
-        .take(CODINGS_MAX + 1)
-        .collect()
-}
-
-impl Coding {
-    fn decode(name: &[u8]) -> Self {
-        match name.to_ascii_lowercase().as_slice() {
-            b"gzip" | b"x-gzip" => Self::Gzip,
-            b"deflate" => Self::Deflate,
-            b"zstd" => Self::Zstd,
-            b"br" => Self::Brotli,
-            _ => Self::Other,
-        }
-    }
-}
-
-/// Undoes all `codings`, the last applied first, or none of them.
-pub(crate) fn undo(
-    bytes: &[u8],
-    codings: &[Coding],
-    bytes_max: usize,
-) -> Result<Vec<u8>, Decoding> {
-    if codings.len() > CODINGS_MAX {
-        return Err(Decoding::Unsupported);
-    }
-    let Some((outermost, inner)) = codings.split_last() else {
-        return Err(Decoding::Plain);
-    };
-    let mut plain = undo_one(bytes, *outermost, bytes_max)?;
-    for coding in inner.iter().rev() {
-        plain = undo_one(&plain, *coding, bytes_max)?;
-    }
-    Ok(plain)
-}
-
-fn undo_one(bytes: &[u8], coding: Coding, bytes_max: usize) -> Result<Vec<u8>, Decoding> {
-    match coding {
-        Coding::Gzip if !bytes.starts_with(&GZIP_MAGIC) => Err(Decoding::NotAsDeclared),
-        Coding::Zstd if !bytes.starts_with(&ZSTD_MAGIC) => Err(Decoding::NotAsDeclared),
-        Coding::Deflate if !starts_as_zlib(bytes) => Err(Decoding::NotAsDeclared),
-        Coding::Gzip => read_bounded(MultiGzDecoder::new(bytes), bytes_max),
-        Coding::Deflate => {
-            let mut decoder = ZlibDecoder::new(bytes);
-            let plain = read_bounded(&mut decoder, bytes_max)?;
-            let rest: &[u8] = decoder.get_ref();
-            if rest.is_empty() { Ok(plain) } else { Err(Decoding::Damaged) }
-        }
-        Coding::Zstd => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(bytes).and_then(|mut it| {
-                it.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Ok(it)
-            });
-            match decoder {
-                Ok(decoder) => read_bounded(decoder, bytes_max),
-                Err(_) => Err(Decoding::Damaged),
-            }
-        }
-        Coding::Brotli | Coding::Other => Err(Decoding::Unsupported),
-    }
-}
-
-/// The two bytes of a zlib header: method 8, and a multiple of 31 as a whole.
-fn starts_as_zlib(bytes: &[u8]) -> bool {
-    match bytes {
-        [method, flags, ..] => {
-            method & 0x0f == 8 && (u16::from(*method) * 256 + u16::from(*flags)) % 31 == 0
-        }
-        _ => false,
-    }
-}
-
-fn read_bounded(decoder: impl Read, bytes_max: usize) -> Result<Vec<u8>, Decoding> {
-    let mut plain = Vec::new();
-    match decoder.take(len64(bytes_max).saturating_add(1)).read_to_end(&mut plain) {
-        Ok(_) if plain.len() > bytes_max => Err(Decoding::TooLarge),
-        Ok(_) => Ok(plain),
-        Err(_) => Err(Decoding::Damaged),
-    }
 }

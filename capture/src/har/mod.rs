@@ -28,12 +28,12 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use self::body::{
-    BODY_BYTES_MAX, Body, CODINGS_MAX, Coding, Decoding, Payload, Transfer, Unread,
-};
+pub use self::body::{Body, Payload, Transfer, Unread};
 pub use self::entry::{Entry, HEADERS_MAX, Header, Request, Response, parse_entry};
 pub use self::error::{CodedFault, EntryError, HarError, NotHarReason};
 pub use self::reader::{
     DEPTH_MAX, ENTRY_BYTES_MAX, HEAD_BYTES_MAX, HarReader, Limits, Product, RawEntry,
 };
 pub use self::source::{FileCoding, open, sniff};
+pub(crate) use self::source::{GZIP_MAGIC, ZSTD_MAGIC, ZSTD_WINDOW_LOG_MAX};
+pub use crate::coding::{BODY_BYTES_MAX, CODINGS_MAX, Coding, Decoding};

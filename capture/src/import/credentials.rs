@@ -31,7 +31,7 @@ enum Field {
 
 /// The entry without the credentials that its places tell. An entry that breaks off or has
 /// another shape is redacted as far as it goes.
-pub(super) fn redact(recorder: &Recorder, entry: &[u8]) -> Vec<u8> {
+pub(crate) fn redact(recorder: &Recorder, entry: &[u8]) -> Vec<u8> {
     let mut walk = Walk {
         recorder,
         entry,

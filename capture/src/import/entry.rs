@@ -1,34 +1,32 @@
 //! One HAR entry: a request with its answer, or a record.
 
 use ledger::event::Rung;
-use ledger::recorder::{Capture, Prepared, RecordError, Recorder, Reply, Sent, SessionSpec};
+use ledger::recorder::{RecordError, Recorder, Reply, Sent};
 use ledger::wire::Dialect;
 
 use super::credentials;
 use super::report::{ImportReport, NoteKind};
-use crate::har::{Body, Coding, Decoding, Entry, HarError, Header, Payload, parse_entry};
-use crate::lane::{Lane, Lanes};
+use crate::coding;
+use crate::har::{Body, Decoding, Entry, HarError, Header, Payload, parse_entry};
+use crate::intake::{self, Arrived, Fields, Intake};
 
 /// Imports entry after entry.
 pub(crate) struct Importer {
-    recorder: Recorder,
-    lanes: Lanes,
+    intake: Intake,
     report: ImportReport,
 }
 
-type Fields = Vec<(String, Vec<u8>)>;
-
 impl Importer {
     pub(crate) fn new(recorder: Recorder, name: &str) -> Self {
-        Self { recorder, lanes: Lanes::default(), report: ImportReport::new(name) }
+        Self { intake: Intake::new(recorder), report: ImportReport::new(name) }
     }
 
     pub(crate) fn finish(self) -> (Recorder, ImportReport) {
-        (self.recorder, self.report)
+        (self.intake.into_recorder(), self.report)
     }
 
     pub(super) fn recorder(&mut self) -> &mut Recorder {
-        &mut self.recorder
+        self.intake.recorder_mut()
     }
 
     pub(super) fn report_mut(&mut self) -> &mut ImportReport {
@@ -51,7 +49,7 @@ impl Importer {
             return self.record(index, offset, raw, NoteKind::Unparsed);
         };
         if let Some(at) = entry.started_unix_ns {
-            self.recorder.set_time(at);
+            self.intake.recorder_mut().set_time(at);
         }
         let sent = fields(&entry.request.headers);
         if is_sealed(&entry.request.body) {
@@ -96,9 +94,10 @@ impl Importer {
     ) -> Result<(), RecordError> {
         self.report.records += 1;
         self.report.note(kind, index);
-        let text = credentials::redact(&self.recorder, raw);
-        let redacted = self.recorder.redact_json(&text);
-        self.recorder.imported_record(index, offset, kind.words(), &redacted)
+        let recorder = self.intake.recorder_mut();
+        let text = credentials::redact(recorder, raw);
+        let redacted = recorder.redact_json(&text);
+        recorder.imported_record(index, offset, kind.words(), &redacted)
     }
 
     fn request(
@@ -108,41 +107,27 @@ impl Importer {
         body: &Payload,
         sent: &Fields,
     ) -> Result<(), RecordError> {
-        let prepared = Prepared::new(dialect, &body.bytes);
-        let assigned = self.lanes.assign(&prepared, sent);
-        let session = match &assigned.lane {
-            Lane::Known(session) => *session,
-            Lane::New { basis, parent, client_session } => {
-                self.report.conversations += 1;
-                self.recorder.open_session(&SessionSpec {
-                    parent: *parent,
-                    basis: *basis,
-                    client_session: client_session.as_deref(),
-                })?
-            }
-        };
         let rung = self.rung(entry.index, body);
-        if prepared.unsplit().is_some() {
+        let taken = self.intake.request(&Arrived {
+            dialect,
+            body: &body.bytes,
+            headers: sent,
+            rung,
+            content_coding: (body.decoding == Decoding::Undone)
+                .then(|| coding::name(&body.content_encoding)),
+            sent_bytes: body.coded_bytes.unwrap_or(body.bytes.len() as u64),
+        })?;
+        let captured = taken.captured;
+        self.report.conversations += u64::from(taken.opened);
+        if taken.unsplit {
             self.report.note(NoteKind::Unsplit, entry.index);
         }
-        let coding = coding(body);
-        let captured = self.recorder.request_captured(
-            &prepared,
-            &Capture {
-                session,
-                rung,
-                content_coding: coding,
-                sent_bytes: body.coded_bytes.unwrap_or(body.bytes.len() as u64),
-                policy: None,
-            },
-        )?;
-        self.lanes.remember(assigned, session);
         self.report.requests += 1;
         self.report.request_bytes += captured.body_bytes;
         if captured.redactions > 0 {
             self.report.note(NoteKind::Redacted, entry.index);
         }
-        self.recorder.request_dispatched(
+        self.intake.sent(
             captured.request,
             &Sent {
                 at_unix_ns: entry.started_unix_ns,
@@ -178,7 +163,7 @@ impl Importer {
             time_us: entry.time_us,
             cut: entry.cut == Some(true),
         };
-        self.recorder.answered(request, dialect, &reply)
+        self.intake.answered(request, dialect, &reply)
     }
 
     /// What can be claimed of a body that was read from a HAR: never the connection's bytes.
@@ -213,27 +198,10 @@ fn fields(headers: &[Header]) -> Fields {
     headers.iter().map(|header| (header.name.clone(), header.value.clone())).collect()
 }
 
-/// The dialect of a request, by its endpoint, else by the shape of its body.
 fn dialect(entry: &Entry<'_>, headers: &Fields) -> Option<Dialect> {
-    if entry.request.method != "POST" || Dialect::asks_no_model(&entry.request.url) {
-        return None;
-    }
-    Dialect::of_path(&entry.request.url).or_else(|| {
-        let Body::Present(body) = &entry.request.body else { return None };
-        let anthropic =
-            headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("anthropic-version"));
-        Dialect::of_shape(&body.bytes, anthropic)
-    })
-}
-
-fn coding(body: &Payload) -> Option<&'static str> {
-    if body.decoding != Decoding::Undone {
-        return None;
-    }
-    Some(match body.content_encoding.as_slice() {
-        [Coding::Zstd] => "zstd",
-        [Coding::Gzip] => "gzip",
-        [Coding::Deflate] => "deflate",
-        _ => "several",
-    })
+    let body = match &entry.request.body {
+        Body::Present(body) => Some(body.bytes.as_slice()),
+        Body::Absent | Body::Unread(_) => None,
+    };
+    intake::dialect(&entry.request.method, &entry.request.url, headers, body)
 }

@@ -230,7 +230,7 @@ fn bodies_as_base64_come_back_and_may_be_coded() {
 fn a_body_that_cannot_be_searched_for_secrets_is_left_out_and_said_so() {
     let zstd = zstd::encode_all(saying(b"\"go\"").as_slice(), 1).unwrap();
     let cut = &zstd[..zstd.len() - 1];
-    for (coding, bytes) in [("zstd", cut), ("br", b"\x0b\x02\x80hello\x03"), ("made-up", b"{}")] {
+    for (coding, bytes) in [("zstd", cut), ("br", b"\x0b\x02\x80hel\xff"), ("made-up", b"{}")] {
         let entry = Exchange::new("POST", CHAT).body(Stands::Base64(bytes.to_vec()));
         let run = Run::of(&[entry.header("content-encoding", coding)]);
         assert!(run.bodies.is_empty(), "{coding}");

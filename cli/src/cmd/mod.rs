@@ -18,10 +18,12 @@ mod paranoid;
 mod policy;
 mod principals;
 mod project;
+mod record;
 mod redact;
 mod reference_markdown;
 mod repair;
 mod selftest;
+mod serve;
 mod sessions;
 mod show;
 mod stats;
@@ -53,6 +55,8 @@ Exit codes:
   2  some file could not be imported, or not to its end"
     )]
     Import(import::ImportCommand),
+    Record(record::RecordArgs),
+    Serve(serve::ServeArgs),
     Verify(verify::VerifyArgs),
     Accept(accept::AcceptArgs),
     Selftest(selftest::SelftestArgs),
@@ -111,6 +115,8 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Import(import::ImportCommand::Har(args)) => import::run(&args, ui),
         Command::Import(import::ImportCommand::Acp(args)) => acp::import(&args, ui),
         Command::Import(import::ImportCommand::Jsonl(args)) => import::jsonl::run(&args, ui),
+        Command::Record(args) => record::run(&args, ui),
+        Command::Serve(args) => serve::run(&args, scratch, ui),
         Command::Verify(args) => verify::run(&args, scratch, ui),
         Command::Accept(args) => accept::run(&args, scratch, ui),
         Command::Selftest(args) => selftest::run(&args, scratch, ui),

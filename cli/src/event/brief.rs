@@ -149,6 +149,7 @@ fn run_opened(event: &RunOpened) -> Facts {
     let origin = match event.origin {
         Origin::Api => "api",
         Origin::Har => "har",
+        Origin::Proxy => "proxy",
     };
     vec![
         ("run", event.run.to_string().into()),

@@ -22,6 +22,7 @@ mod pipe;
 mod policy;
 mod program;
 mod readme;
+mod record;
 mod reports;
 mod scratch;
 mod selftest;

@@ -12,6 +12,8 @@ pub enum Origin {
     Api,
     /// Imported from a HAR file.
     Har,
+    /// Recorded by a proxy while the client ran.
+    Proxy,
 }
 
 /// A run began.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 /// A one-to-one map between ids, learned as they come up.
-#[derive(Debug, Default)]
-pub(super) struct Aliases {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aliases {
     forward: HashMap<String, String>,
     backward: HashMap<String, String>,
 }

@@ -1,6 +1,7 @@
 //! Compares two bodies value by value; says the first place that differs beyond what is declared.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ledger::wire::escape::unescape;
 
@@ -24,8 +25,9 @@ pub struct Difference {
 }
 
 /// Compares one pair of bodies after the other, with one map of ids for all.
-pub(super) struct Compare<'r> {
-    rules: &'r Rules,
+#[derive(Clone)]
+pub(crate) struct Compare {
+    rules: Arc<Rules>,
     aliases: Aliases,
     /// Texts of the task, own and other.
     inputs: Vec<(String, String)>,
@@ -35,8 +37,8 @@ pub(super) struct Compare<'r> {
 
 type Compared = Result<(), Difference>;
 
-impl<'r> Compare<'r> {
-    pub(super) fn new(rules: &'r Rules, aliases: Aliases, inputs: Vec<(String, String)>) -> Self {
+impl Compare {
+    pub(crate) fn new(rules: Arc<Rules>, aliases: Aliases, inputs: Vec<(String, String)>) -> Self {
         let used_inputs = std::collections::BTreeSet::new();
         Self { rules, aliases, inputs, used_inputs, tolerated: BTreeMap::new() }
     }
@@ -50,7 +52,7 @@ impl<'r> Compare<'r> {
         }
     }
 
-    pub(super) fn bodies(&mut self, own: &[u8], other: &[u8]) -> Outcome {
+    pub(crate) fn bodies(&mut self, own: &[u8], other: &[u8]) -> Outcome {
         if own == other {
             return Outcome::Identical;
         }
@@ -65,6 +67,11 @@ impl<'r> Compare<'r> {
             }),
             Err(difference) => Outcome::Different(difference),
         }
+    }
+
+    /// Ids that stand for one another so far.
+    pub(crate) fn aliases(&self) -> u64 {
+        self.aliases.len()
     }
 
     fn tolerate(&mut self, rule: &str) {
@@ -225,7 +232,7 @@ impl<'r> Compare<'r> {
             return nested;
         }
         let mut clash = false;
-        let rules = self.rules;
+        let rules = Arc::clone(&self.rules);
         let compared = texts::compare(&own, &other, &rules.texts, &mut |word| {
             let fits = self.word(word);
             clash |= !fits;

@@ -1,13 +1,15 @@
 //! Goal: what is declared may differ and nothing else. Method: pairs of small bodies, each with
 //! the difference that has to be found or tolerated.
 
+use std::sync::Arc;
+
 use super::alias::Aliases;
 use super::compare::Compare;
 use super::{Outcome, Rules};
 
 fn compared(own: &str, other: &str) -> Outcome {
-    let rules = Rules::known();
-    Compare::new(&rules, Aliases::default(), Vec::new()).bodies(own.as_bytes(), other.as_bytes())
+    Compare::new(Arc::new(Rules::known()), Aliases::default(), Vec::new())
+        .bodies(own.as_bytes(), other.as_bytes())
 }
 
 #[track_caller]

@@ -13,6 +13,7 @@ mod mutants;
 mod recordings;
 mod segments;
 mod selftest;
+mod serve;
 mod support;
 #[cfg(test)]
 mod twin;

@@ -88,17 +88,30 @@ fn each_coding_is_undone_and_chains_from_the_outside_in() {
     }
 }
 
+/// `hello` under brotli.
+const BROTLI_HELLO: [u8; 9] = [0x0b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03];
+
+#[test]
+fn brotli_is_undone_alone_and_under_another_coding() {
+    for (sent, content_encoding) in
+        [(BROTLI_HELLO.to_vec(), "br"), (gzip(&BROTLI_HELLO), "br, gzip")]
+    {
+        let payload = coded(&sent, content_encoding);
+        assert_eq!((payload.bytes.as_slice(), payload.decoding), (&b"hello"[..], Decoding::Undone));
+    }
+}
+
 #[test]
 fn what_cannot_be_undone_is_kept_coded_with_the_reason() {
-    let brotli = [0x0b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03];
     let mut damaged = gzip(PLAIN);
     *damaged.last_mut().unwrap() ^= 1;
     let cut = zstd(PLAIN)[..zstd(PLAIN).len() - 1].to_vec();
     let trailing = [zlib(PLAIN), vec![0]].concat();
     let many = ["gzip"; CODINGS_MAX + 1].join(",");
     for (sent, content_encoding, decoding) in [
-        (brotli.to_vec(), "br", Decoding::Unsupported),
-        (gzip(&brotli), "br, gzip", Decoding::Unsupported),
+        (BROTLI_HELLO[..8].to_vec(), "br", Decoding::Damaged),
+        (PLAIN.to_vec(), "br", Decoding::NotAsDeclared),
+        (gzip(PLAIN), "compress, gzip", Decoding::Unsupported),
         (gzip(PLAIN), "aws-chunked", Decoding::Unsupported),
         (gzip(PLAIN), &many, Decoding::Unsupported),
         (damaged, "gzip", Decoding::Damaged),
@@ -130,12 +143,12 @@ fn a_body_decoded_by_the_writer_of_the_file_is_not_decoded_again() {
 fn the_output_of_a_decoder_is_bounded() {
     let bomb = zstd(&vec![0; 1_000_000]);
     assert!(bomb.len() < 200);
-    let undo = |bytes_max| crate::har::body::undo(&bomb, &[Coding::Zstd], bytes_max);
+    let undo = |bytes_max| crate::coding::undo(&bomb, &[Coding::Zstd], bytes_max);
     assert_eq!(undo(999_999), Err(Decoding::TooLarge));
     assert_eq!(undo(1_000_000).unwrap().len(), 1_000_000);
     let nested = gzip(&zstd(&vec![0; 1_000_000]));
     let chain = [Coding::Zstd, Coding::Gzip];
-    assert_eq!(crate::har::body::undo(&nested, &chain, 999_999), Err(Decoding::TooLarge));
+    assert_eq!(crate::coding::undo(&nested, &chain, 999_999), Err(Decoding::TooLarge));
 }
 
 #[test]

@@ -1,0 +1,190 @@
+//! One exchange, in a task of its own that outlives the client's connection: take the request in,
+//! capture it, send it, pass the answer on, record what was handed over.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderMap, HeaderValue, UPGRADE};
+use hyper::{Request, Response, StatusCode};
+use tokio::sync::{oneshot, watch};
+
+use super::entry::Side;
+use super::http::{AnswerBody, end_to_end, fields, refusal};
+use super::listen::turned;
+use super::proxy::{OnFailure, Shared};
+use super::pump::{self, Copy};
+use super::scribe::{Admitted, AnswerEnd, Arrival, Outcome, Refused};
+use super::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
+use crate::intake::Fields;
+
+/// What stands for the request in the record.
+enum Record {
+    Captured(Admitted),
+    /// It is sent all the same.
+    Uncaptured,
+}
+
+/// The answer's way to the client.
+pub(super) type ToClient = oneshot::Sender<Response<AnswerBody>>;
+
+/// Runs an exchange to its end.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+    to_client: ToClient,
+    mut closing: watch::Receiver<bool>,
+) {
+    let (head, body) = request.into_parts();
+    if head.headers.contains_key(UPGRADE) {
+        let words = "upgrades are not recorded; send plain requests";
+        let mut answer = refusal(StatusCode::UPGRADE_REQUIRED, "no_upgrade", words);
+        answer.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        let _gone = to_client.send(answer);
+        return;
+    }
+    let Some(url) = shared.upstreams.of_path(head.uri.path()).url(&head.uri) else {
+        let answer = refusal(StatusCode::BAD_REQUEST, "bad_target", "request target is no path");
+        let _gone = to_client.send(answer);
+        return;
+    };
+    let body = match Limited::new(body, REQUEST_BYTES_MAX).collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) => {
+            let _gone = to_client.send(unread(&*error));
+            return;
+        }
+    };
+    let arrival = Arrival {
+        method: head.method.to_string(),
+        url: url.to_string(),
+        headers: fields(&head.headers),
+        body: body.clone(),
+    };
+    let record = match shared.scribe.arrival(arrival.clone()).await {
+        Ok(admitted) => Record::Captured(admitted),
+        Err(_) if shared.on_failure == OnFailure::SendAnyway => {
+            shared.scribe.uncaptured().await;
+            Record::Uncaptured
+        }
+        Err(refused) => {
+            let _gone = to_client.send(not_recorded(refused));
+            return;
+        }
+    };
+    if let Record::Captured(Admitted::Request { request, .. }) = record {
+        shared.scribe.sent(request, (shared.clock)(), &arrival).await;
+    }
+    let mut upstream = Request::new(Full::new(body));
+    *upstream.method_mut() = head.method;
+    *upstream.uri_mut() = url;
+    *upstream.headers_mut() = passed(&head.headers, upstream.uri().authority());
+    // The spelling of field names travels here.
+    *upstream.extensions_mut() = head.extensions;
+    let begun = Instant::now();
+    let outcome = answer(&shared, upstream, to_client, &record, &mut closing).await;
+    let time_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+    keep(&shared, record, arrival, Outcome { time_us, ..outcome }).await;
+}
+
+/// The fields that go upstream.
+fn passed(headers: &HeaderMap, authority: Option<&hyper::http::uri::Authority>) -> HeaderMap {
+    let mut out = end_to_end(headers);
+    let host = authority.and_then(|authority| {
+        let (host, port) = (authority.host(), authority.port());
+        let host = port.map_or(host.to_owned(), |port| format!("{host}:{port}"));
+        HeaderValue::from_str(&host).ok()
+    });
+    if let Some(host) = host {
+        out.insert(HOST, host);
+    }
+    out
+}
+
+/// Sends the request and passes the answer on.
+async fn answer(
+    shared: &Shared,
+    request: Request<Full<Bytes>>,
+    mut to_client: ToClient,
+    record: &Record,
+    closing: &mut watch::Receiver<bool>,
+) -> Outcome {
+    let none = |end| Outcome { status: 0, headers: Fields::new(), body: None, time_us: 0, end };
+    let sent = tokio::select! {
+        biased;
+        () = to_client.closed() => return none(AnswerEnd::HungUp),
+        () = turned(closing) => return none(AnswerEnd::HungUp),
+        sent = shared.client.request(request) => sent,
+    };
+    let Ok(response) = sent else {
+        let words = "the upstream cannot be reached, or broke off before its answer";
+        let _gone = to_client.send(refusal(StatusCode::BAD_GATEWAY, "upstream", words));
+        return none(AnswerEnd::Cut);
+    };
+    let (head, body) = response.into_parts();
+    let status = head.status.as_u16();
+    let headers = fields(&head.headers);
+    let (to, frames) = pump::channel();
+    let mut response = Response::new(StreamBody::new(frames).boxed());
+    *response.status_mut() = head.status;
+    *response.headers_mut() = end_to_end(&head.headers);
+    *response.extensions_mut() = head.extensions;
+    let limit = match record {
+        Record::Captured(Admitted::Side) => SIDE_BYTES_MAX,
+        Record::Captured(Admitted::Request { .. }) | Record::Uncaptured => ANSWER_BYTES_MAX,
+    };
+    let mut copy = Copy::up_to(limit);
+    if to_client.send(response).is_err() {
+        let body = copy.into_bytes();
+        return Outcome { status, headers, body, time_us: 0, end: AnswerEnd::HungUp };
+    }
+    let end = pump::pass_on(body, to, &mut copy, closing).await;
+    Outcome { status, headers, body: copy.into_bytes(), time_us: 0, end }
+}
+
+async fn keep(shared: &Shared, record: Record, arrival: Arrival, outcome: Outcome) {
+    match record {
+        Record::Captured(Admitted::Request { request, dialect }) => {
+            shared.scribe.outcome(request, dialect, outcome).await;
+        }
+        Record::Captured(Admitted::Side) => {
+            let body = (arrival.body.len() <= SIDE_BYTES_MAX).then(|| arrival.body.to_vec());
+            let side = Side {
+                method: arrival.method,
+                url: arrival.url,
+                headers: arrival.headers,
+                body,
+                status: outcome.status,
+                answer_headers: outcome.headers,
+                answer: outcome.body,
+                time_us: outcome.time_us,
+            };
+            shared.scribe.side(side).await;
+        }
+        Record::Uncaptured => {}
+    }
+}
+
+fn unread(error: &(dyn std::error::Error + 'static)) -> Response<AnswerBody> {
+    if error.is::<http_body_util::LengthLimitError>() {
+        let words = "the body is longer than can be recorded";
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", words);
+    }
+    refusal(StatusCode::BAD_REQUEST, "body_cut", "the body ended before its length")
+}
+
+fn not_recorded(refused: Refused) -> Response<AnswerBody> {
+    let words = match refused {
+        Refused::Coded => {
+            "the request was not sent: the content coding of its body cannot be undone, so that \
+             it cannot be recorded"
+        }
+        Refused::TooLarge => {
+            "the request was not sent: undone, its body is longer than can be recorded"
+        }
+        Refused::Unwritable => "the request was not sent: the recording cannot be written",
+    };
+    refusal(StatusCode::BAD_GATEWAY, "not_recorded", words)
+}

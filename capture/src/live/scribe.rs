@@ -1,0 +1,388 @@
+//! The one thread that owns the recorder: it takes facts in the order in which they come, writes
+//! all that are waiting in one commit, and then tells those who wait that they are durable.
+
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use ledger::event::{RunClosed, Rung};
+use ledger::id::RequestId;
+use ledger::recorder::{RecordError, Recorder, Reply, Sent};
+use ledger::wire::Dialect;
+use tokio::sync::{mpsc, oneshot};
+
+use super::entry::Side;
+use super::error::LiveError;
+use super::proxy::LiveReport;
+use super::{ANSWER_BYTES_MAX, Clock, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
+use crate::coding::{self, Coding, Decoding};
+use crate::import::credentials;
+use crate::intake::{self, Arrived, Fields, Intake};
+
+/// Facts that may wait for the recorder; whoever has one more waits.
+const QUEUE_MAX: usize = 256;
+/// Facts that are written in one commit.
+const BATCH_MAX: usize = 64;
+
+/// Reason of the record that tells what a run rested on.
+const ENVIRONMENT: &str = "environment of the run";
+/// Reason of the record that tells how far a client read.
+const HUNG_UP: &str = "client hung up before the answer's end";
+/// Reason of the record of a request that was sent though it could not be captured.
+const UNCAPTURED: &str = "request sent without being captured";
+/// Reason of the record of an exchange that is no request.
+const SIDE: &str = "exchange that is not a model request kept as a record";
+
+/// A request as the client sent it.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) headers: Fields,
+    /// As sent, content coding and all.
+    pub(super) body: Bytes,
+}
+
+/// What the scribe says of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admitted {
+    /// It is captured and durable.
+    Request { request: RequestId, dialect: Dialect },
+    /// It asks no model for anything; it is recorded with its answer.
+    Side,
+}
+
+/// Why a request cannot be captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Its content coding cannot be undone, so that secrets in it could not be found.
+    Coded,
+    /// It would grow beyond the limit.
+    TooLarge,
+    /// The recording cannot be written.
+    Unwritable,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// 0 when there was no answer.
+    pub(super) status: u16,
+    pub(super) headers: Fields,
+    /// As passed on, content coding and all; `None` where it was longer than is kept.
+    pub(super) body: Option<Vec<u8>>,
+    pub(super) time_us: u64,
+    pub(super) end: AnswerEnd,
+}
+
+/// How an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerEnd {
+    /// The upstream had no more.
+    Finished,
+    /// The upstream broke off.
+    Cut,
+    /// The client hung up; whether that was after the last event, the answer's bytes tell.
+    HungUp,
+}
+
+enum Fact {
+    Arrival { arrival: Box<Arrival>, reply: oneshot::Sender<Result<Admitted, Refused>> },
+    Sent { request: RequestId, at_unix_ns: u64, method: String, url: String, headers: Fields },
+    Outcome { request: RequestId, dialect: Dialect, outcome: Box<Outcome> },
+    Side(Box<Side>),
+    Uncaptured,
+    Close { reply: oneshot::Sender<Result<LiveReport, RecordError>> },
+}
+
+/// Hands facts to the recorder's thread.
+#[derive(Clone, Debug)]
+pub(super) struct Scribe {
+    facts: mpsc::Sender<Fact>,
+}
+
+/// Starts the thread.
+pub(super) fn start(
+    recorder: Recorder,
+    clock: Clock,
+    environment: Option<String>,
+) -> Result<(Scribe, JoinHandle<()>), LiveError> {
+    let (facts, waiting) = mpsc::channel(QUEUE_MAX);
+    let thread = std::thread::Builder::new()
+        .name("recorder".to_owned())
+        .spawn(move || {
+            let mut desk = Desk {
+                intake: Some(Intake::new(recorder)),
+                clock,
+                broken: None,
+                report: LiveReport::default(),
+            };
+            desk.environment(environment.as_deref());
+            desk.run(waiting);
+        })
+        .map_err(|source| LiveError::Runtime { source })?;
+    Ok((Scribe { facts }, thread))
+}
+
+impl Scribe {
+    /// Captures a request; returns when it is on the disk.
+    pub(super) async fn arrival(&self, arrival: Arrival) -> Result<Admitted, Refused> {
+        let (reply, told) = oneshot::channel();
+        let fact = Fact::Arrival { arrival: Box::new(arrival), reply };
+        self.facts.send(fact).await.map_err(|_gone| Refused::Unwritable)?;
+        told.await.unwrap_or(Err(Refused::Unwritable))
+    }
+
+    /// Records that a captured request is about to be sent.
+    pub(super) async fn sent(&self, request: RequestId, at_unix_ns: u64, arrival: &Arrival) {
+        self.tell(Fact::Sent {
+            request,
+            at_unix_ns,
+            method: arrival.method.clone(),
+            url: arrival.url.clone(),
+            headers: arrival.headers.clone(),
+        })
+        .await;
+    }
+
+    pub(super) async fn outcome(&self, request: RequestId, dialect: Dialect, outcome: Outcome) {
+        self.tell(Fact::Outcome { request, dialect, outcome: Box::new(outcome) }).await;
+    }
+
+    pub(super) async fn side(&self, side: Side) {
+        self.tell(Fact::Side(Box::new(side))).await;
+    }
+
+    pub(super) async fn uncaptured(&self) {
+        self.tell(Fact::Uncaptured).await;
+    }
+
+    /// Ends the run.
+    pub(super) async fn close(&self) -> Option<Result<LiveReport, RecordError>> {
+        let (reply, told) = oneshot::channel();
+        self.facts.send(Fact::Close { reply }).await.ok()?;
+        told.await.ok()
+    }
+
+    async fn tell(&self, fact: Fact) {
+        // Where the thread is gone, closing says so.
+        let _gone = self.facts.send(fact).await;
+    }
+}
+
+/// Whoever waits for a commit, and what they are told if it succeeds.
+type Waiting = Vec<(oneshot::Sender<Result<Admitted, Refused>>, Result<Admitted, Refused>)>;
+
+struct Desk {
+    /// `None` once the run is closed.
+    intake: Option<Intake>,
+    clock: Clock,
+    /// The first failure; after it nothing is taken any more.
+    broken: Option<RecordError>,
+    report: LiveReport,
+}
+
+impl Desk {
+    fn run(&mut self, mut facts: mpsc::Receiver<Fact>) {
+        while let Some(first) = facts.blocking_recv() {
+            let mut waiting = Vec::new();
+            let mut next = Some(first);
+            let mut taken = 0;
+            let mut close = None;
+            while let Some(fact) = next {
+                if let Fact::Close { reply } = fact {
+                    close = Some(reply);
+                    break;
+                }
+                self.take(fact, &mut waiting);
+                taken += 1;
+                next = if taken < BATCH_MAX { facts.try_recv().ok() } else { None };
+            }
+            self.commit();
+            for (reply, told) in waiting {
+                let told = if self.broken.is_some() { Err(Refused::Unwritable) } else { told };
+                // A client that hung up in the meantime does not wait any more.
+                let _gone = reply.send(told);
+            }
+            if let Some(reply) = close {
+                let _gone = reply.send(self.close());
+                return;
+            }
+        }
+    }
+
+    fn commit(&mut self) {
+        self.attempt(|intake| intake.recorder_mut().commit());
+    }
+
+    /// Does something with the recorder, unless it has failed before.
+    fn attempt<T>(&mut self, act: impl FnOnce(&mut Intake) -> Result<T, RecordError>) -> Option<T> {
+        if self.broken.is_some() {
+            return None;
+        }
+        match act(self.intake.as_mut()?) {
+            Ok(done) => Some(done),
+            Err(error) => {
+                self.broken = Some(error);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, fact: Fact, waiting: &mut Waiting) {
+        let now = (self.clock)();
+        if let Some(intake) = &mut self.intake {
+            intake.recorder_mut().set_time(now);
+        }
+        match fact {
+            Fact::Arrival { arrival, reply } => {
+                let told = self.arrival(&arrival);
+                waiting.push((reply, told));
+            }
+            Fact::Sent { request, at_unix_ns, method, url, headers } => {
+                let sent = Sent {
+                    at_unix_ns: Some(at_unix_ns),
+                    method: &method,
+                    url: &url,
+                    headers: &headers,
+                };
+                self.attempt(|intake| intake.sent(request, &sent));
+            }
+            Fact::Outcome { request, dialect, outcome } => {
+                self.outcome(request, dialect, &outcome);
+            }
+            Fact::Side(side) => self.side(*side),
+            Fact::Uncaptured => {
+                self.report.uncaptured += 1;
+                self.record(UNCAPTURED, "{}");
+            }
+            Fact::Close { .. } => {}
+        }
+    }
+
+    fn environment(&mut self, told: Option<&str>) {
+        if let Some(told) = told {
+            self.record(ENVIRONMENT, told);
+            self.commit();
+        }
+    }
+
+    fn record(&mut self, reason: &str, json: &str) {
+        let index = self.report.exchanges();
+        self.attempt(|intake| {
+            let recorder = intake.recorder_mut();
+            let redacted = recorder.redact_json(json.as_bytes());
+            recorder.imported_record(index, 0, reason, &redacted)
+        });
+    }
+
+    fn arrival(&mut self, arrival: &Arrival) -> Result<Admitted, Refused> {
+        let codings = declared(&arrival.headers);
+        let (plain, rung, coded) = match coding::undo(&arrival.body, &codings, REQUEST_BYTES_MAX) {
+            Ok(plain) => (Bytes::from(plain), Rung::BodyExact, Some(coding::name(&codings))),
+            // Also where a coding is declared that is not there: these are the bytes as sent.
+            Err(Decoding::Plain | Decoding::NotAsDeclared) => {
+                (arrival.body.clone(), Rung::WireExact, None)
+            }
+            Err(Decoding::TooLarge) => return Err(Refused::TooLarge),
+            Err(_) => return Err(Refused::Coded),
+        };
+        let dialect =
+            intake::dialect(&arrival.method, &arrival.url, &arrival.headers, Some(&plain));
+        let Some(dialect) = dialect else { return Ok(Admitted::Side) };
+        let arrived = Arrived {
+            dialect,
+            body: &plain,
+            headers: &arrival.headers,
+            rung,
+            content_coding: coded,
+            sent_bytes: arrival.body.len() as u64,
+        };
+        let taken = self.attempt(|intake| intake.request(&arrived)).ok_or(Refused::Unwritable)?;
+        self.report.requests += 1;
+        self.report.conversations += u64::from(taken.opened);
+        self.report.request_bytes += taken.captured.body_bytes;
+        Ok(Admitted::Request { request: taken.captured.request, dialect })
+    }
+
+    fn outcome(&mut self, request: RequestId, dialect: Dialect, outcome: &Outcome) {
+        let codings = declared(&outcome.headers);
+        let body = outcome.body.as_deref();
+        let plain = body.and_then(|body| decoded(body, &codings));
+        let mime = field(&outcome.headers, "content-type");
+        let reply = Reply {
+            status: outcome.status,
+            headers: &outcome.headers,
+            mime: &mime,
+            body: plain.as_deref(),
+            time_us: Some(outcome.time_us),
+            cut: outcome.end == AnswerEnd::Cut,
+        };
+        self.attempt(|intake| intake.answered(request, dialect, &reply));
+        if outcome.end == AnswerEnd::HungUp {
+            let told = serde_json::json!({
+                "request": request.ordinal(),
+                "delivered_bytes": body.map(<[u8]>::len),
+            });
+            self.record(HUNG_UP, &told.to_string());
+        }
+    }
+
+    fn side(&mut self, mut side: Side) {
+        self.report.side += 1;
+        let plain = |body: Option<Vec<u8>>, headers: &Fields| {
+            let body = decoded(&body?, &declared(headers))?;
+            (body.len() <= SIDE_BYTES_MAX).then_some(body)
+        };
+        side.body = plain(side.body.take(), &side.headers);
+        side.answer = plain(side.answer.take(), &side.answer_headers);
+        let index = self.report.exchanges();
+        self.attempt(|intake| {
+            let recorder = intake.recorder_mut();
+            let text = credentials::redact(recorder, side.to_json().as_bytes());
+            let redacted = recorder.redact_json(&text);
+            recorder.imported_record(index, 0, SIDE, &redacted)
+        });
+    }
+
+    fn close(&mut self) -> Result<LiveReport, RecordError> {
+        let report = self.report.clone();
+        let closed = RunClosed {
+            complete: report.uncaptured == 0,
+            source_digest: None,
+            source_records: report.exchanges(),
+            source_unknown: report.side,
+        };
+        let intake = self.intake.take();
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
+        if let Some(intake) = intake {
+            intake.into_recorder().close(&closed)?;
+        }
+        Ok(report)
+    }
+}
+
+fn declared(headers: &Fields) -> Vec<Coding> {
+    coding::codings(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())))
+}
+
+/// As much of a body as can be read; `None` where nobody can look into it.
+fn decoded(body: &[u8], codings: &[Coding]) -> Option<Vec<u8>> {
+    match coding::undo(body, codings, ANSWER_BYTES_MAX) {
+        Ok(plain) => Some(plain),
+        Err(Decoding::Plain | Decoding::NotAsDeclared) => Some(body.to_vec()),
+        Err(_) => Some(coding::undo_beginning(body, codings, ANSWER_BYTES_MAX)?.0),
+    }
+}
+
+fn field(headers: &Fields, wanted: &str) -> String {
+    let found = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    found.map(|(_, value)| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
+}
+
+/// Where a recording is, for errors.
+pub(super) fn failed(recording: PathBuf) -> impl FnOnce(RecordError) -> LiveError {
+    move |source| LiveError::Record { recording, source }
+}

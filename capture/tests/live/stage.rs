@@ -1,0 +1,162 @@
+//! A proxy between a test and an upstream whose answers the test makes up.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use artifacts::StoreReader;
+use artifacts::redact::Redactor;
+use capture::live::answering::{Answering, Answers, Asked, Given, Piece};
+use capture::live::{LiveReport, OnFailure, Proxy, ProxySpec, Target, Upstreams};
+use ledger::event::Overlay;
+use ledger::fs::LogReader;
+use ledger::history::History;
+
+/// How long exchanges may take to end when a run is closed. Tests end sooner; those of a client
+/// that stays are broken off then.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Answers with a function and remembers what it was asked.
+pub(crate) struct Scripted<F> {
+    script: F,
+    pub(crate) asked: Mutex<Vec<Asked>>,
+}
+
+impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Answers for Scripted<F> {
+    fn answer(&self, asked: &Asked) -> Given {
+        let index = {
+            let mut all = self.asked.lock().unwrap();
+            all.push(asked.clone());
+            all.len() - 1
+        };
+        (self.script)(index, asked)
+    }
+}
+
+/// An answer in one piece.
+pub(crate) fn given(status: u16, mime: &str, body: &[u8]) -> Given {
+    Given {
+        status,
+        headers: vec![("content-type".to_owned(), mime.as_bytes().to_vec())],
+        body: vec![Piece { after: Duration::ZERO, bytes: body.to_vec() }],
+        cut: false,
+    }
+}
+
+pub(crate) struct Stage<F> {
+    folder: tempfile::TempDir,
+    pub(crate) upstream: Arc<Scripted<F>>,
+    listener: Option<Answering>,
+    proxy: Proxy,
+}
+
+/// What is left when a run has ended.
+pub(crate) struct Ended {
+    _folder: tempfile::TempDir,
+    pub(crate) recording: PathBuf,
+    pub(crate) report: LiveReport,
+    pub(crate) history: History,
+    pub(crate) store: StoreReader,
+}
+
+impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
+    pub(crate) fn new(script: F) -> Self {
+        Self::with(script, OnFailure::Refuse)
+    }
+
+    pub(crate) fn with(script: F, on_failure: OnFailure) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let upstream = Arc::new(Scripted { script, asked: Mutex::default() });
+        let listener = Answering::start(any, Arc::clone(&upstream)).unwrap();
+        let target = Target::parse(&format!("http://{}", listener.addr())).unwrap();
+        let ticks = AtomicU64::new(1);
+        let proxy = Proxy::start(ProxySpec {
+            recording: folder.path().join("run"),
+            listen: any,
+            upstreams: Upstreams::all(&target),
+            on_failure,
+            recorder: "test".to_owned(),
+            redactor: Redactor::core(),
+            identity: None,
+            environment: None,
+            clock: Arc::new(move || ticks.fetch_add(1, Ordering::Relaxed)),
+        })
+        .unwrap();
+        Self { folder, upstream, listener: Some(listener), proxy }
+    }
+
+    pub(crate) fn addr(&self) -> SocketAddr {
+        self.proxy.addr()
+    }
+
+    pub(crate) fn recording(&self) -> PathBuf {
+        self.proxy.recording().to_path_buf()
+    }
+
+    /// Takes the upstream away.
+    pub(crate) fn without_upstream(&mut self) {
+        self.listener.take().unwrap().finish();
+    }
+
+    /// Ends the run and reads it back.
+    pub(crate) fn end(self) -> Ended {
+        let recording = self.recording();
+        let report = self.proxy.finish(GRACE).unwrap();
+        let mut log = LogReader::open(&recording).unwrap();
+        let history = ledger::fs::history(&mut log).unwrap();
+        let store = StoreReader::open(&recording.join("art")).unwrap();
+        Ended { _folder: self.folder, recording, report, history, store }
+    }
+}
+
+impl Ended {
+    /// A body, put together from its parts.
+    pub(crate) fn body(&self, index: usize) -> Vec<u8> {
+        let request = &self.history.requests()[index];
+        let mut walker = ledger::history::ListWalker::new(&self.history);
+        let lists = walker.lists(request.captured.request).unwrap().clone();
+        let separator = request.captured.separator.read(&self.store).unwrap();
+        let mut body = Vec::new();
+        let part = |part, marks: &[Overlay], body: &mut Vec<u8>| {
+            ledger::render::part(&self.history, &self.store, part, marks, body).unwrap();
+        };
+        for head in lists.head {
+            part(head, &[], &mut body);
+        }
+        for (position, item) in lists.items.into_iter().enumerate() {
+            if position > 0 {
+                body.extend_from_slice(&separator);
+            }
+            let marks = request.overlays().iter().filter(|mark| mark.item as usize == position);
+            part(item, &marks.cloned().collect::<Vec<_>>(), &mut body);
+        }
+        for tail in lists.tail {
+            part(tail, &[], &mut body);
+        }
+        body
+    }
+
+    pub(crate) fn text(&self, content: &ledger::content::Content) -> String {
+        String::from_utf8(content.read(&self.store).unwrap().to_vec()).unwrap()
+    }
+
+    /// Every byte of every file of the recording.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        fn walk(folder: &std::path::Path, out: &mut Vec<u8>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    walk(&path, out);
+                } else {
+                    out.extend(std::fs::read(path).unwrap());
+                }
+            }
+        }
+        let mut out = Vec::new();
+        walk(&self.recording, &mut out);
+        out
+    }
+}

@@ -1,0 +1,42 @@
+//! Runs a command whose clients are pointed at a listener of ours.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::process::{Command, ExitStatus};
+
+use capture::live::{LiveError, Signals};
+
+use crate::clients;
+use crate::error::{Failure, Kind};
+
+/// Returns when the command has ended, with its status.
+pub(crate) fn run(
+    (program, words): (&OsString, &[OsString]),
+    addr: SocketAddr,
+    signals: Result<Signals, LiveError>,
+) -> Result<ExitStatus, Failure> {
+    // Ctrl-C reaches the command as well, and it is the command that decides what to do with it.
+    let signals = signals.map_err(|error| Failure::of(Kind::Io, &error))?;
+    let mut child = Command::new(program)
+        .args(words)
+        .envs(clients::variables(addr))
+        .envs(clients::stay_local(|name| std::env::var(name).ok()))
+        .spawn()
+        .map_err(|error| {
+            let failure = Failure::new(Kind::NotFound, "the command does not start");
+            let failure = Failure { causes: vec![error.to_string()], ..failure };
+            failure.hint("the words behind -- are the program and its arguments")
+        })?;
+    signals.pass_terminate_to(child.id());
+    child.wait().map_err(|error| {
+        let failure = Failure::new(Kind::Io, "the command cannot be waited for");
+        Failure { causes: vec![error.to_string()], ..failure }
+    })
+}
+
+/// The exit code of a command as a shell tells it.
+pub(crate) fn exit_code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt as _;
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}

@@ -1,0 +1,110 @@
+//! Requests from the listener, answers from the recording.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use capture::live::answering::{Answers, Asked, Given, Piece};
+use ledger::wire::Dialect;
+use replay::serve::{Drift, ServeReport, Served, Server};
+
+use crate::error::{Failure, Kind};
+
+/// How a run went.
+pub(super) struct Told {
+    pub(super) report: ServeReport,
+    /// Requests that ask no model for anything.
+    pub(super) side: u64,
+    /// Why the recording could not be read on.
+    pub(super) failed: Option<Failure>,
+}
+
+struct Desk {
+    server: Option<Server>,
+    side: u64,
+    failed: Option<Failure>,
+}
+
+/// Answers from a recording.
+pub(super) struct FromRecording {
+    desk: Mutex<Desk>,
+    pace: bool,
+}
+
+impl FromRecording {
+    pub(super) fn new(server: Server, pace: bool) -> Self {
+        Self { desk: Mutex::new(Desk { server: Some(server), side: 0, failed: None }), pace }
+    }
+
+    /// Ends the run; whoever still asks is told so.
+    pub(super) fn finish(&self) -> Told {
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let report = desk.server.take().map(Server::finish).unwrap_or_default();
+        Told { report, side: desk.side, failed: desk.failed.take() }
+    }
+
+    fn served(&self, served: Served) -> Given {
+        let wait = served.time_us.filter(|_time| self.pace).map(Duration::from_micros);
+        let body = Piece { after: wait.unwrap_or_default(), bytes: served.body };
+        Given { status: served.status, headers: served.headers, body: vec![body], cut: served.cut }
+    }
+}
+
+impl Answers for FromRecording {
+    fn answer(&self, asked: &Asked) -> Given {
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(body) = asked.plain_body() else {
+            return refused(400, "the content coding of the body cannot be undone", None);
+        };
+        let Some(dialect) = dialect(asked, &body) else {
+            desk.side += 1;
+            return refused(404, "not a request to a model", None);
+        };
+        let Some(server) = desk.server.as_mut() else {
+            return refused(503, "the run has ended", None);
+        };
+        let reply = match server.answer(dialect, &body) {
+            Ok(reply) => reply,
+            Err(error) => {
+                desk.failed.get_or_insert(Failure::of(Kind::Damage, &error));
+                return refused(500, "the recording cannot be read", None);
+            }
+        };
+        match (reply.served, reply.drift) {
+            (Some(served), _) => self.served(served),
+            (None, drift) => refused(409, "drift: no such request is due", drift),
+        }
+    }
+}
+
+fn dialect(asked: &Asked, body: &[u8]) -> Option<Dialect> {
+    if asked.method != "POST" || Dialect::asks_no_model(&asked.target) {
+        return None;
+    }
+    Dialect::of_path(&asked.target).or_else(|| {
+        let anthropic = asked.headers.iter().any(|(name, _)| name == "anthropic-version");
+        Dialect::of_shape(body, anthropic)
+    })
+}
+
+/// An answer of our own: places, never content.
+fn refused(status: u16, words: &str, drift: Option<Drift>) -> Given {
+    let (due, pointer) = match drift {
+        Some(Drift::Differs { due, at }) => (Some(due.ordinal()), Some(at.pointer)),
+        Some(Drift::Skipped { due, .. }) => (Some(due.ordinal()), None),
+        Some(Drift::Extra) | None => (None, None),
+    };
+    let told = serde_json::json!({
+        "error": {
+            "type": "counterfold_replay",
+            "message": words,
+            "request_due": due,
+            "pointer": pointer,
+        }
+    });
+    Given {
+        status,
+        headers: vec![("content-type".to_owned(), b"application/json".to_vec())],
+        body: vec![Piece { after: Duration::ZERO, bytes: told.to_string().into_bytes() }],
+        cut: false,
+    }
+}

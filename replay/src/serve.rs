@@ -1,0 +1,357 @@
+//! Answers a client's requests from a recording, and says where the client drifts from it.
+//!
+//! It knows no sockets: the caller hands over a request and gets an answer or a [`Drift`]. A
+//! global order of requests is not reproducible, since sub-agents and titles run at once, so each
+//! conversation has a place of its own. A request is taken for the next one of a conversation if
+//! it has the same bytes, else if it has the same but for what is declared
+//! ([`Rules`](crate::twin::Rules)): ids, each of which must stand for one other id, and times.
+
+mod script;
+
+use std::sync::Arc;
+
+use ledger::event::SessionBasis;
+use ledger::id::RequestId;
+use ledger::wire::Dialect;
+use sha2::{Digest as _, Sha256};
+
+use crate::assemble::{AssembleError, Assembler};
+use crate::recording::Recording;
+use crate::twin::{Aliases, Compare, Difference, Outcome, Rules};
+
+use script::Script;
+pub use script::{Faults, Served};
+
+/// Why a recording cannot answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// It holds no request.
+    #[error("no request to answer")]
+    Empty,
+    /// An answer's body was kept back when it was recorded.
+    #[error("request {ordinal}: the answer's body was withheld when it was recorded")]
+    Withheld {
+        /// Number of the request, from 1.
+        ordinal: u64,
+    },
+    /// A request cannot be put together.
+    #[error("request {ordinal} cannot be put together")]
+    Assemble {
+        /// Number of the request, from 1.
+        ordinal: u64,
+        /// Why.
+        source: AssembleError,
+    },
+    /// A text of the recording is missing or damaged.
+    #[error(transparent)]
+    Get(#[from] artifacts::GetError),
+}
+
+/// What a client did that the recorded one did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Drift {
+    /// The request differs from the nearest one that was due.
+    Differs {
+        /// The one that was due.
+        due: RequestId,
+        /// The first place that differs.
+        at: Difference,
+    },
+    /// The request was due later: those before it were left out.
+    Skipped {
+        /// The one that was due.
+        due: RequestId,
+        /// The one that came.
+        found: RequestId,
+    },
+    /// Nothing was due any more.
+    Extra,
+}
+
+/// What to do with a request that drifts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDrift {
+    /// It gets no answer of the recording.
+    Fail,
+    /// It gets the answer of the request that was due.
+    Warn,
+}
+
+/// How a request matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// The same bytes.
+    Identical,
+    /// The same but for what is declared.
+    Equal,
+    /// A request that was answered before, again.
+    Repeated,
+}
+
+/// What a request gets.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The request of the recording that it was taken for.
+    pub request: Option<RequestId>,
+    /// How it matched.
+    pub matched: Option<Match>,
+    /// What is wrong with it.
+    pub drift: Option<Drift>,
+    /// The answer; `None` where there is none to give.
+    pub served: Option<Served>,
+}
+
+/// How a run went, at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServeReport {
+    /// Requests with the same bytes.
+    pub identical: u64,
+    /// Requests that are the same but for what is declared.
+    pub equal: u64,
+    /// Requests that were sent again.
+    pub repeated: u64,
+    /// Drifts in the order in which they came, with the number of the arrival, from 1.
+    pub drifts: Vec<(u64, Drift)>,
+    /// Requests of conversations that nobody asked for.
+    pub unused: Vec<RequestId>,
+    /// The same of side requests (titles, classifiers), which is no drift.
+    pub unused_side: Vec<RequestId>,
+    /// Ids that stand for one another.
+    pub aliases: u64,
+}
+
+impl ServeReport {
+    /// True when the client did what the recorded one did.
+    pub fn is_same(&self) -> bool {
+        self.drifts.is_empty() && self.unused.is_empty()
+    }
+}
+
+/// A recording that answers.
+pub struct Server {
+    recording: Recording,
+    script: Script,
+    compare: Compare,
+    on_drift: OnDrift,
+    arrivals: u64,
+    report: ServeReport,
+}
+
+impl core::fmt::Debug for Server {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Server").field("arrivals", &self.arrivals).finish_non_exhaustive()
+    }
+}
+
+/// A place of a conversation that a request may be taken for.
+#[derive(Clone, Copy)]
+struct Candidate {
+    conversation: usize,
+    turn: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Due,
+    Repeated,
+    Later,
+}
+
+impl Server {
+    /// Gets a recording ready.
+    ///
+    /// # Errors
+    /// It has no request, or an answer that cannot be given.
+    pub fn new(
+        recording: Recording,
+        rules: Rules,
+        faults: Faults,
+        on_drift: OnDrift,
+    ) -> Result<Self, ServeError> {
+        let script = Script::of(&recording, faults)?;
+        let (arrivals, report) = (0, ServeReport::default());
+        let compare = Compare::new(Arc::new(rules), Aliases::default(), Vec::new());
+        Ok(Self { recording, script, compare, on_drift, arrivals, report })
+    }
+
+    /// Answers a request: its dialect and its body without content coding.
+    ///
+    /// # Errors
+    /// The recording cannot be read.
+    pub fn answer(&mut self, dialect: Dialect, body: &[u8]) -> Result<Reply, ServeError> {
+        self.arrivals += 1;
+        let digest: [u8; 32] = Sha256::digest(body).into();
+        for kind in [Kind::Due, Kind::Repeated, Kind::Later] {
+            let found = self.candidates(dialect, kind).into_iter().find(|candidate| {
+                self.request(*candidate).is_some_and(|id| self.digest(id) == Some(digest))
+            });
+            if let Some(found) = found {
+                return self.take(found, Match::Identical);
+            }
+        }
+        let due = self.nearest(dialect, body)?;
+        let again = self.candidates(dialect, Kind::Repeated);
+        for candidate in due.iter().map(|(candidate, _body)| *candidate).chain(again) {
+            if self.same(candidate, body)?.is_none() {
+                return self.take(candidate, Match::Equal);
+            }
+        }
+        self.drifted(due.first().map(|(candidate, _body)| *candidate), body)
+    }
+
+    /// Ends the run.
+    pub fn finish(mut self) -> ServeReport {
+        for conversation in &self.script.conversations {
+            let left = conversation.turns.iter().skip(conversation.next);
+            let unused = left.map(|turn| turn.request);
+            if conversation.basis == SessionBasis::Side {
+                self.report.unused_side.extend(unused);
+            } else {
+                self.report.unused.extend(unused);
+            }
+        }
+        self.report.unused.sort_unstable();
+        self.report.aliases = self.compare.aliases();
+        self.report
+    }
+
+    fn candidates(&self, dialect: Dialect, kind: Kind) -> Vec<Candidate> {
+        let mut out = Vec::new();
+        for (index, conversation) in self.script.conversations.iter().enumerate() {
+            let next = conversation.next;
+            let turns = match kind {
+                Kind::Due => next..next + 1,
+                Kind::Repeated => next.saturating_sub(1)..next,
+                Kind::Later => next + 1..conversation.turns.len(),
+            };
+            for turn in turns.filter(|turn| {
+                conversation.turns.get(*turn).is_some_and(|turn| turn.dialect == dialect)
+            }) {
+                out.push(Candidate { conversation: index, turn, kind });
+            }
+        }
+        out
+    }
+
+    fn request(&self, candidate: Candidate) -> Option<RequestId> {
+        let conversation = self.script.conversations.get(candidate.conversation)?;
+        conversation.turns.get(candidate.turn).map(|turn| turn.request)
+    }
+
+    fn digest(&self, request: RequestId) -> Option<[u8; 32]> {
+        self.recording.history().request(request).map(|request| request.captured.body_digest)
+    }
+
+    fn body(&self, request: RequestId) -> Result<Vec<u8>, ServeError> {
+        let mut assembler = Assembler::new(self.recording.history(), self.recording.as_source());
+        let ordinal = request.ordinal();
+        assembler.body(request).map_err(|source| ServeError::Assemble { ordinal, source })
+    }
+
+    /// The requests that are due, the most similar one first.
+    fn nearest(
+        &self,
+        dialect: Dialect,
+        body: &[u8],
+    ) -> Result<Vec<(Candidate, usize)>, ServeError> {
+        let mut out = Vec::new();
+        for candidate in self.candidates(dialect, Kind::Due) {
+            let Some(request) = self.request(candidate) else { continue };
+            out.push((candidate, alike(&self.body(request)?, body)));
+        }
+        out.sort_by_key(|(_candidate, alike)| std::cmp::Reverse(*alike));
+        Ok(out)
+    }
+
+    /// Where a request differs from a candidate; what ids stand for is learned where it does not.
+    fn same(
+        &mut self,
+        candidate: Candidate,
+        body: &[u8],
+    ) -> Result<Option<Difference>, ServeError> {
+        let Some(request) = self.request(candidate) else { return Ok(None) };
+        let recorded = self.body(request)?;
+        let mut trial = self.compare.clone();
+        if let Outcome::Different(difference) = trial.bodies(&recorded, body) {
+            return Ok(Some(difference));
+        }
+        self.compare = trial;
+        Ok(None)
+    }
+
+    fn take(&mut self, found: Candidate, matched: Match) -> Result<Reply, ServeError> {
+        let request = self.request(found);
+        let drift = match (found.kind, matched) {
+            (Kind::Due, Match::Identical) => {
+                self.report.identical += 1;
+                None
+            }
+            (Kind::Due, _) => {
+                self.report.equal += 1;
+                None
+            }
+            (Kind::Repeated, _) => {
+                self.report.repeated += 1;
+                None
+            }
+            (Kind::Later, _) => {
+                let due = Candidate { kind: Kind::Due, turn: self.next(found), ..found };
+                let ids = self.request(due).zip(request);
+                ids.map(|(due, found)| Drift::Skipped { due, found })
+            }
+        };
+        let matched = if found.kind == Kind::Repeated { Match::Repeated } else { matched };
+        self.reply(Some(found), Some(matched), drift)
+    }
+
+    fn next(&self, candidate: Candidate) -> usize {
+        self.script.conversations.get(candidate.conversation).map_or(0, |it| it.next)
+    }
+
+    fn drifted(&mut self, due: Option<Candidate>, body: &[u8]) -> Result<Reply, ServeError> {
+        let drift = match due.and_then(|due| Some((due, self.request(due)?))) {
+            None => Drift::Extra,
+            Some((candidate, due)) => match self.same(candidate, body)? {
+                Some(at) => Drift::Differs { due, at },
+                None => return self.take(candidate, Match::Equal),
+            },
+        };
+        self.reply(due, None, Some(drift))
+    }
+
+    /// Gives the answer of a place, and goes on behind it.
+    fn reply(
+        &mut self,
+        place: Option<Candidate>,
+        matched: Option<Match>,
+        drift: Option<Drift>,
+    ) -> Result<Reply, ServeError> {
+        let request = place.and_then(|place| self.request(place));
+        if let Some(drift) = &drift {
+            self.report.drifts.push((self.arrivals, drift.clone()));
+        }
+        let answered = drift.is_none() || self.on_drift == OnDrift::Warn;
+        let served = match request.filter(|_request| answered) {
+            Some(request) => Some(script::served(&self.recording, request)?),
+            None => None,
+        };
+        let place = place.filter(|place| answered && place.kind != Kind::Repeated);
+        let conversation = place.and_then(|place| {
+            let conversation = self.script.conversations.get_mut(place.conversation)?;
+            Some((conversation, place.turn))
+        });
+        if let Some((conversation, turn)) = conversation {
+            conversation.next = turn + 1;
+        }
+        Ok(Reply { request, matched, drift, served })
+    }
+}
+
+/// How many bytes two bodies share at their beginnings and ends.
+fn alike(a: &[u8], b: &[u8]) -> usize {
+    let front = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let back = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    front + back
+}
