@@ -55,7 +55,9 @@ fn sources_are_ascii_narrow_and_short() {
             if !content.is_ascii() {
                 wrong.push(format!("{place} is not ASCII"));
             }
-            if content.len() > COLUMNS_MAX && !is_test(&path) {
+            // A converted rule is one pattern, which no line break may cut.
+            let is_rule = content.starts_with("    pattern(");
+            if content.len() > COLUMNS_MAX && !is_rule && !is_test(&path) {
                 wrong.push(format!("{place} is wider than {COLUMNS_MAX} columns"));
             }
         }
@@ -135,9 +137,12 @@ fn unsafe_code_threads_clocks_and_printing_stay_where_they_belong() {
     let below_cli = ["artifacts", "ledger", "capture", "projector", "replay"];
     only("unsafe {", &["artifacts/src/fs/map.rs"], &CRATES);
     only("par_iter", &["replay/src/sweep.rs"], &CRATES);
-    only("thread::", &[], &below_cli);
+    // A listener has a thread for the recorder, and measures how long an answer took.
+    let live = |file: &str| format!("capture/src/live/{file}.rs");
+    let (proxy, scribe, exchange) = (live("proxy"), live("scribe"), live("exchange"));
+    only("thread::", &[&proxy, &scribe], &below_cli);
     only("SystemTime", &[], &below_cli);
-    only("Instant::", &[], &below_cli);
+    only("Instant::", &[&exchange], &below_cli);
     only("println!", &[], &below_cli);
     only("std::env", &[], &below_cli);
     only("process::exit", &[], &CRATES);
