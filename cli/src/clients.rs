@@ -111,9 +111,9 @@ mod tests {
     fn a_name_is_made_of_the_command_and_the_time() {
         let at = jiff::Timestamp::from_second(1_796_000_000).unwrap();
         let name = |word: &str| run_name(Some(&OsString::from(word)), at);
-        assert_eq!(name("/usr/bin/python3.11"), "python3-20261130-003320");
-        assert_eq!(name("my agent"), "my-agent-20261130-003320");
-        assert_eq!(run_name(None, at), "proxy-20261130-003320");
+        assert_eq!(name("/usr/bin/python3.11"), "python3-20261130-005320");
+        assert_eq!(name("my agent"), "my-agent-20261130-005320");
+        assert_eq!(run_name(None, at), "proxy-20261130-005320");
     }
 
     #[test]

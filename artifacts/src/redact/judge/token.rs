@@ -4,7 +4,7 @@ use super::text::{Short, Text};
 use super::{Flags, Found, Judgement, LEAD_BYTES, Place};
 use crate::redact::look::{self, entropy, fake};
 use crate::redact::rules::{Class, Test, Token};
-use crate::redact::{boundary, view};
+use crate::redact::{boundary, placeholder, view};
 
 /// A cut-off token with so many bytes behind its anchor is still one.
 const CUT_BYTES_MIN: usize = 8;
@@ -24,6 +24,11 @@ pub(crate) fn judge(token: &Token, place: &Place<'_>) -> Result<Judgement, Short
     let end = trimmed(text.bytes, place.end, run_end, token.class);
     let body = text.bytes.get(place.end..end).unwrap_or_default();
     let start = place.start - lead;
+    // A run that a placeholder ends went on in the text that was redacted before, where it was
+    // judged whole: judging its beginning now would give another answer.
+    if next == Some(b'[') && text.has_text(run_end, placeholder::START)? {
+        return nothing(run_end);
+    }
     if body.len() > most || (end == run_end && next.is_some_and(|byte| continues(token, byte))) {
         return nothing(if body.len() > most { end - most } else { run_end });
     }
