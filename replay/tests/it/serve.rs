@@ -87,7 +87,7 @@ fn a_change_of_a_tool_is_named_by_its_place() {
     let mut sent = requests("mini-std");
     let changed = |body: &[u8]| {
         let text = String::from_utf8(body.to_vec()).unwrap();
-        text.replacen(r#""description": ""#, r#""description": "X"#, 1).into_bytes()
+        text.replacen("Execute a bash command", "Execute any command", 1).into_bytes()
     };
     for (_, body) in &mut sent {
         let new = changed(body);
@@ -108,10 +108,7 @@ fn a_change_of_a_tool_is_named_by_its_place() {
 fn one_byte_of_an_output_is_named_by_its_place() {
     let mut sent = requests("mini-std");
     let body = &mut sent[3].1;
-    let at = body
-        .windows(12)
-        .rposition(|window| window == b"<returncode>" || window == b"returncode\\\":")
-        .unwrap();
+    let at = body.windows(8).rposition(|window| window == b"f9f59771").unwrap();
     body[at] = b'Z';
     let (matched, report) = serve("mini-std", &sent[..4], OnDrift::Fail);
     assert_eq!(matched[..3], [Some(Match::Identical); 3]);
