@@ -4,7 +4,7 @@
 //! global order of requests is not reproducible, since sub-agents and titles run at once, so each
 //! conversation has a place of its own. A request is taken for the next one of a conversation if
 //! it has the same bytes, else if it has the same but for what is declared
-//! ([`Rules`](crate::twin::Rules)): ids, each of which must stand for one other id, and times.
+//! ([`Rules`]): ids, each of which must stand for one other id, and times.
 
 mod script;
 

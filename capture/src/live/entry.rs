@@ -46,7 +46,10 @@ impl Side {
 }
 
 fn headers(fields: &Fields) -> Value {
-    let field = |(name, value): &(String, Vec<u8>)| json!({ "name": name, "value": String::from_utf8_lossy(value) });
+    let field = |(name, value): &(String, Vec<u8>)| {
+        let value = String::from_utf8_lossy(value);
+        json!({ "name": name, "value": value })
+    };
     fields.iter().map(field).collect()
 }
 

@@ -18,6 +18,8 @@ const ALONE_BYTES_MIN: usize = 20;
 const TOKEN_BYTES_MAX: usize = 16 << 10;
 /// The most bytes between an authorization word and its value: quotes, colons, spaces.
 const GLUE_BYTES_MAX: usize = 20;
+/// The longest name of a header.
+const NAME_BYTES_MAX: usize = 64;
 /// Words before a credential that say how it is used.
 const SCHEMES: [&[u8]; 8] =
     [b"bearer", b"basic", b"token", b"apikey", b"api-key", b"key", b"splunk", b"negotiate"];
@@ -54,7 +56,10 @@ pub(crate) fn judge(place: &Place<'_>) -> Result<Judgement, Short> {
     let start = scheme.map_or(word, |(_, start)| start);
     let Some(end) = token(&text, start)? else { return nothing };
     let value = text.bytes.get(start..end).unwrap_or_default();
-    let nothing = Ok(Judgement::Nothing { until: end.max(place.end) });
+    // A short word before a colon may be the name of a header itself, to be judged as one.
+    let is_name = value.len() <= NAME_BYTES_MAX && text.byte(end)? == Some(b':');
+    let until = if is_name { start } else { end };
+    let nothing = Ok(Judgement::Nothing { until: until.max(place.end) });
     let good = match scheme {
         Some((b"basic", _)) => is_basic(value),
         Some(_) => is_token(&text, start, end, TOKEN_BYTES_MIN),
