@@ -14,6 +14,7 @@ pub mod cache;
 pub mod diff;
 pub mod fingerprint;
 pub mod fsck;
+pub mod infer;
 pub mod memo;
 pub mod recording;
 pub mod selftest;

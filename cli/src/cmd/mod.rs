@@ -13,6 +13,7 @@ mod gc;
 mod help_markdown;
 mod hooks;
 mod import;
+mod infer;
 mod log;
 mod paranoid;
 mod policy;
@@ -138,7 +139,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Repair(args) => repair::run(&args, ui),
         Command::Gc(args) => gc::run(&args, ui),
         Command::Export(args) => export::run(&args, scratch, ui),
-        Command::Policy(command) => policy::run(&command, ui),
+        Command::Policy(command) => policy::run(&command, scratch, ui),
         Command::Completions(args) => completions::run(args, ui),
         Command::Fingerprint(args) => fingerprint::run(&args, ui),
         Command::HelpMarkdown(args) => help_markdown::run(args, ui),

@@ -10,7 +10,9 @@ use projector::policy::About;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
+use crate::cmd::infer::InferArgs;
 use crate::error::{Ended, Failure, Kind, Outcome};
+use crate::inputs::Scratch;
 use crate::policies::{self, PolicyParams};
 use crate::report::table::{Column, Table};
 use crate::text;
@@ -25,6 +27,7 @@ pub(crate) enum PolicyCommand {
     List(ListArgs),
     Show(ShowArgs),
     Check(CheckArgs),
+    Infer(InferArgs),
     Apply(apply::ApplyArgs),
     Schema(schema::SchemaArgs),
 }
@@ -104,13 +107,14 @@ pub(crate) struct CheckArgs {
     format: FormatArgs,
 }
 
-pub(crate) fn run(command: &PolicyCommand, ui: &mut Ui) -> Ended {
+pub(crate) fn run(command: &PolicyCommand, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     match command {
         PolicyCommand::List(args) => list(*args, ui),
         PolicyCommand::Show(args) => show(args, ui),
         PolicyCommand::Check(args) => check(args, ui),
         PolicyCommand::Apply(args) => apply::run(args, ui),
         PolicyCommand::Schema(args) => schema::run(*args, ui),
+        PolicyCommand::Infer(args) => super::infer::run(args, scratch, ui),
     }
 }
 

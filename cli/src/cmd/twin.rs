@@ -9,6 +9,7 @@ use replay::twin::{Outcome as Compared, Pair, Rules, TwinReport, twin};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
+use crate::cmd::policy::SetArgs;
 use crate::error::{Ended, Failure, Kind, Outcome, Stop, map};
 use crate::inputs::{self, Scratch};
 use crate::policies;
@@ -27,7 +28,7 @@ use crate::ui::{Tone, Ui};
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  counterfold twin runs/long runs/short --policy short.toml
+  counterfold twin runs/long runs/short --policy long.toml --set cap_text.limit=4000
   counterfold twin runs/a runs/b --policy recorded
   counterfold twin a.har b.har --policy mine.toml --place 'Build {number} of' --inputs-differ
 
@@ -45,6 +46,8 @@ pub(crate) struct TwinArgs {
     /// A built-in policy, `recorded`, or a TOML file
     #[arg(short, long, value_name = "POLICY", required = true)]
     policy: String,
+    #[command(flatten)]
+    set: SetArgs,
     /// A place in texts that may differ, with {id} or {number} in it
     #[arg(long = "place", value_name = "TEXT")]
     places: Vec<String>,
@@ -59,7 +62,7 @@ pub(crate) struct TwinArgs {
 }
 
 pub(crate) fn run(args: &TwinArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    let named = policies::resolve(&args.policy)?;
+    let named = policies::resolve_with(&args.policy, &args.set.set)?;
     let rules = rules(args)?;
     let own = inputs::one(&args.recording, scratch, ui)?;
     let other = inputs::one(&args.other, scratch, ui)?;

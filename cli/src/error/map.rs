@@ -8,6 +8,7 @@ use ledger::recorder::RecordError;
 use projector::ProjectError;
 use replay::LoadError;
 use replay::assemble::AssembleError;
+use replay::infer::InferError;
 use replay::twin::TwinError;
 
 use super::{Failure, Kind, file};
@@ -99,6 +100,14 @@ pub(crate) fn project(error: &ProjectError) -> Failure {
         ProjectError::NoSuchRequest { .. } => Failure::of(Kind::NotFound, error),
         _ => Failure::of(Kind::Damage, error)
             .hint("`counterfold verify` lists all damage of a recording"),
+    }
+}
+
+/// A policy that cannot be inferred.
+pub(crate) fn infer(error: &InferError) -> Failure {
+    match error {
+        InferError::Get(error) => get(error),
+        _ => Failure::of(Kind::Format, error),
     }
 }
 

@@ -11,7 +11,7 @@ use core::ops::Range;
 
 use artifacts::{ArtifactId, Source};
 use ledger::content::Content;
-use ledger::event::{Hole, Returned};
+use ledger::event::{Hole, HoleValue, OutputFound, Returned};
 use ledger::history::{History, Part};
 use ledger::id::PartNo;
 
@@ -22,6 +22,7 @@ use super::program::{Chain, Program, bit};
 use crate::memo::{Capped, Memo, MemoKey, Piece};
 use crate::policy::{Amount, CapText, Op};
 use crate::stage::cap;
+use crate::stage::result::{self, Basis, Known, Made};
 
 /// A text as shown so far, and where its bytes come from.
 pub(crate) struct Shown<'t> {
@@ -218,11 +219,11 @@ impl<'h> Effects<'h> {
             if unit.kind == UnitKind::Result {
                 effect.results += 1;
                 let chain = program.chain(unit.tool);
-                if let Some((step, _)) = chain.caps.first().filter(|_| !unit.whole) {
+                let known = self.caps(number, part, unit, chain, &mut left, &mut effect.cuts)?;
+                if let Some((step, _)) = chain.caps.first().filter(|_| !known) {
                     let first = effect.sent_is_whole.get_or_insert(*step);
                     *first = (*first).min(*step);
                 }
-                self.caps(number, part, unit, chain, &mut left, &mut effect.cuts)?;
                 left.instead = self.replacements(part, unit, program);
             }
             effect.bytes = effect.bytes - unit.bytes + left.bytes;
@@ -260,7 +261,7 @@ impl<'h> Effects<'h> {
         Some(Instead { layer, bytes, differs })
     }
 
-    /// Caps the texts of a result.
+    /// Caps the texts of a result; true when what is left rests on the whole of them.
     fn caps(
         &self,
         number: PartNo,
@@ -269,17 +270,67 @@ impl<'h> Effects<'h> {
         chain: &Chain<'_>,
         left: &mut UnitEffect,
         cuts: &mut Vec<(usize, Arc<Capped>)>,
-    ) -> Result<(), ProjectError> {
+    ) -> Result<bool, ProjectError> {
+        let wrapped = chain.caps.iter().any(|(_, cap)| result::is_wrapped(cap));
+        let mut known = wrapped || unit.whole;
         for slot in unit.slots.iter().map(|slot| usize::from(*slot)) {
             let Some(hole) = part.holes.get(slot) else { continue };
-            let Some(capped) = self.cap(number, slot, hole, chain)? else { continue };
+            let capped = if wrapped {
+                let (capped, basis) = self.made(number, slot, hole, chain)?;
+                known &= basis == Some(Basis::Known);
+                capped
+            } else {
+                self.cap(number, slot, hole, chain)?
+            };
+            let Some(capped) = capped else { continue };
             left.bytes = left.bytes - hole.escaped_bytes + capped.escaped_bytes;
             left.shown_bytes -= self.history.text(hole).len() - capped.kept_bytes;
             left.capped = true;
             left.differs |= capped.differs;
             cuts.push((slot, capped));
         }
-        Ok(())
+        Ok(known)
+    }
+
+    /// Applies caps to an output in its wrapping, and tells what the result rests on. A text that
+    /// the policy cannot read stays as it was sent, and rests on nothing.
+    fn made(
+        &self,
+        number: PartNo,
+        slot: usize,
+        hole: &Hole,
+        chain: &Chain<'_>,
+    ) -> Result<(Option<Arc<Capped>>, Option<Basis>), ProjectError> {
+        let not_text = |_invalid| ProjectError::NotText { part: number.number(), slot };
+        let bytes = self.history.text(hole).read(self.source)?;
+        let sent = core::str::from_utf8(&bytes).map_err(not_text)?;
+        let mut pieces = Vec::new();
+        for piece in self.found(hole).map(|found| found.pieces.as_slice()).unwrap_or_default() {
+            pieces.push(piece.text.read(self.source)?);
+        }
+        let mut texts = Vec::with_capacity(pieces.len());
+        for piece in &pieces {
+            texts.push(core::str::from_utf8(piece).map_err(not_text)?);
+        }
+        let known = match texts.as_slice() {
+            [whole] => Some(Known::Whole(whole)),
+            [head, tail] => Some(Known::Ends(head, tail)),
+            _ => None,
+        };
+        let caps: Vec<&CapText> = chain.caps.iter().map(|(_, cap)| *cap).collect();
+        let Made::Text(text, basis) = result::make(&caps, sent, known) else {
+            return Ok((None, None));
+        };
+        if text == sent {
+            return Ok((None, Some(basis)));
+        }
+        Ok((Some(Arc::new(replaced(hole, sent, &text, caps.len()))), Some(basis)))
+    }
+
+    /// The output that fills a slot as another record has it.
+    fn found(&self, hole: &Hole) -> Option<&OutputFound> {
+        let HoleValue::Output { call, index } = hole.value else { return None };
+        self.history.call(call)?.found(index)
     }
 
     /// Applies caps to one text, one after the other. `None`: no cap cuts it.
@@ -358,6 +409,33 @@ impl<'h> Effects<'h> {
             out.push(Instead { layer, bytes, differs });
         }
         out
+    }
+}
+
+/// A text that stands for the sent one: what both begin and end with is the sent one's.
+fn replaced(hole: &Hole, sent: &str, text: &str, caps: usize) -> Capped {
+    let same = |pairs: usize| pairs.min(sent.len()).min(text.len());
+    let start = sent.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+    let start = sent.floor_char_boundary(same(start));
+    let ends = sent.bytes().rev().zip(text.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let room = (sent.len() - start).min(text.len() - start);
+    let end = sent.ceil_char_boundary(sent.len() - ends.min(room));
+    let kept = sent.len() - end;
+    let middle = text.get(start..text.len() - kept).unwrap_or_default();
+    let pieces = [
+        Piece::Kept(0..start),
+        Piece::Marker(caps.saturating_sub(1), middle.into()),
+        Piece::Kept(end..sent.len()),
+    ];
+    let shown = |piece: &Piece| match piece {
+        Piece::Kept(range) => !range.is_empty(),
+        Piece::Marker(_, text) => !text.is_empty(),
+    };
+    Capped {
+        escaped_bytes: hole.escape.escaped_bytes(text),
+        kept_bytes: (start + kept) as u64,
+        differs: true,
+        pieces: pieces.into_iter().filter(shown).collect(),
     }
 }
 

@@ -296,8 +296,17 @@ impl Unit {
 /// True when a text of a result is the whole output of its call. A second result of a call is
 /// not the output that is on record for it.
 fn is_whole(history: &History, value: &HoleValue, key: Option<PairKey>) -> bool {
-    let (HoleValue::Output { .. }, Some(PairKey::Call(call))) = (value, key) else {
+    let (HoleValue::Output { index, .. }, Some(PairKey::Call(call))) = (value, key) else {
         return false;
     };
-    history.call(call).is_some_and(|call| call.dropped == Dropped::Bytes(0))
+    let Some(call) = history.call(call) else { return false };
+    if call.dropped == Dropped::Bytes(0) {
+        return true;
+    }
+    // What was found beside the wire may be the very text that was sent.
+    let sent = call.output.as_ref().and_then(|output| output.get(usize::from(*index)));
+    let found = call.found(*index).filter(|found| found.dropped == Dropped::Bytes(0));
+    sent.zip(found).is_some_and(|(sent, found)| {
+        found.pieces.first().is_some_and(|piece| piece.text == sent.text)
+    })
 }

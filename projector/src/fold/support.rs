@@ -62,6 +62,8 @@ fn cap_text(cap: &CapText) -> Option<&'static str> {
     };
     let same = CapText {
         marker_in_limit: cap.marker_in_limit,
+        header: cap.header.clone(),
+        template: cap.template.clone(),
         ..CapText::plain(cap.unit, limit, cap.shape, &cap.marker)
     };
     let shape = match cap.shape {

@@ -326,7 +326,7 @@ fn halves(
 }
 
 /// A text as the inside of a JSON string.
-fn escaped(escape: TextEscape, text: &str) -> String {
+pub(crate) fn escaped(escape: TextEscape, text: &str) -> String {
     use core::fmt::Write as _;
     let ascii = matches!(escape, TextEscape::JsonAscii | TextEscape::JinjaJson);
     let html = escape == TextEscape::JinjaJson;

@@ -8,6 +8,7 @@
 mod brute;
 mod damage;
 mod golden;
+mod infer;
 mod levels;
 mod mutants;
 mod recordings;
@@ -15,5 +16,4 @@ mod segments;
 mod selftest;
 mod serve;
 mod support;
-#[cfg(test)]
 mod twin;
