@@ -32,7 +32,9 @@ fn sent(limit: u64, whole: &str) -> String {
 }
 
 fn lines(count: usize) -> String {
-    (0..count).map(|n| format!("line {n:02}\n")).collect()
+    (0..count)
+        .map(|n| ["line ", if n < 10 { "0" } else { "" }, &n.to_string(), "\n"].concat())
+        .collect()
 }
 
 #[test]
