@@ -12,22 +12,25 @@ pub(crate) mod measured;
 pub(crate) mod program;
 mod snapshot;
 mod support;
+mod weigh;
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use artifacts::{GetError, Source};
-use ledger::event::{Overlay, Splice};
+use ledger::event::{Answered, Overlay, Splice};
 use ledger::history::{Change, History, ListWalker, Request};
 use ledger::id::{PartNo, RequestId, SessionId};
 
+use crate::measure;
 use crate::memo::Memo;
-use crate::policy::{Budget, Metric, Op, Policy, Step};
+use crate::policy::{At, Basis, Calibrate, Metric, Op, Policy, Step, Trigger};
 use crate::projection::{Account, Assumption, Fidelity, Projection, Refusal};
 use crate::stage::clear::{self, ClearState};
 use crate::stage::stack::{self, Outcome};
 use crate::stage::window;
+use crate::text::Unknown;
 use effect::Effects;
 use layout::Layout;
 use list::{Ground, List, Sizes};
@@ -77,6 +80,11 @@ struct State {
     list: List,
     layers: Vec<Layer>,
     edited: bool,
+    /// A step that had to act and could not be carried out.
+    refused: Option<(usize, &'static str)>,
+    /// The first assumption that a trigger rested on.
+    assumed: Option<Assumption>,
+    usage: Option<Used>,
     last: Option<RequestId>,
 }
 
@@ -206,7 +214,7 @@ impl<'h> Projector<'h> {
         let Some(state) = self.sessions.get(&info.session()) else {
             return Err(ProjectError::OutOfOrder { ordinal });
         };
-        let acts = info.captured.unsplit.is_none();
+        let acts = info.captured.unsplit.is_none() && state.refused.is_none();
         let layout = Layout::new(self.history, &self.index, &self.program, &self.effects);
         let view = layout.view(info, (&lists.head, &lists.tail), &state.list, acts);
         Ok(Projection { request, fidelity, account, view })
@@ -220,8 +228,8 @@ impl<'h> Projector<'h> {
         let ordinal = request.ordinal();
         let bad = ProjectError::BadList { ordinal };
         let frame_bytes = self.index.frame_bytes(request.index()).ok_or(bad.clone())?;
-        let layers = self.program.layers();
-        let state = self.sessions.entry(info.session()).or_insert_with(|| State::new(layers));
+        let program = &self.program;
+        let state = self.sessions.entry(info.session()).or_insert_with(|| State::new(program));
         state.last = Some(request);
         for change in &info.changes {
             let (from, parts) = state.changed(change).map_err(|_index| bad.clone())?;
@@ -238,8 +246,15 @@ impl<'h> Projector<'h> {
             marks: info.overlays(),
             state,
         };
-        let acts = info.captured.unsplit.is_none();
-        let outcome = if acts { run.layers() } else { Outcome::default() };
+        let mut acts = info.captured.unsplit.is_none();
+        let mut outcome = Outcome::default();
+        if acts && run.state.refused.is_none() {
+            outcome = run.layers();
+        }
+        if acts {
+            run.note_usage(info.answer.as_ref().map(|(_end, answer)| answer));
+        }
+        acts &= run.state.refused.is_none();
         let account = run.account(info.captured.body_bytes, acts, outcome);
         let in_run = outcome.refused.map(|why| Refusal::Unsupported { step: 0, why });
         let fidelity = match self.unsupported.or(in_run) {
@@ -251,16 +266,21 @@ impl<'h> Projector<'h> {
 }
 
 impl State {
-    fn new(layers: &[(usize, &Step)]) -> Self {
+    fn new(program: &Program<'_>) -> Self {
+        let layers = program.layers();
+        let estimator = program.policy.estimator;
         let layer = |(_, step): &(usize, &Step)| match step.op {
             Op::ClearResults(_) => Layer::Clear(ClearState::default()),
             Op::Stack(_) => Layer::Stack,
             _ => Layer::Window,
         };
         Self {
-            list: List::new(layers.len()),
+            list: List::new(layers.len(), program.counts_tokens.then_some(estimator)),
             layers: layers.iter().map(layer).collect(),
             edited: false,
+            refused: None,
+            assumed: None,
+            usage: None,
             last: None,
         }
     }
@@ -308,6 +328,17 @@ fn fidelity(policy: &Policy, request: &Request, state: &State, outcome: Outcome)
     if request.captured.unsplit.is_some() {
         return Fidelity::Refused(Refusal::Unsplit { step: 0 });
     }
+    if let Some((step, why)) = state.refused {
+        return Fidelity::Refused(Refusal::Unsupported { step, why });
+    }
+    if let Some((step, unknown)) = state.list.unknown() {
+        let why = match unknown {
+            Unknown::Amount => "an amount rests on what is not known of the run",
+            Unknown::Tokens => "tokens of a text cannot be counted",
+            _ => "a text of the policy names a value that is not on record",
+        };
+        return Fidelity::Refused(Refusal::Unsupported { step, why });
+    }
     if let Some(step) = state.list.not_whole() {
         return Fidelity::Assumed(Assumption::SentIsWhole { step });
     }
@@ -316,6 +347,12 @@ fn fidelity(policy: &Policy, request: &Request, state: &State, outcome: Outcome)
     }
     if outcome.needless {
         return Fidelity::Assumed(Assumption::NeedlessKept { step: 0 });
+    }
+    if let Some(assumption) = state.assumed {
+        return Fidelity::Assumed(assumption);
+    }
+    if !policy.unknown.is_empty() {
+        return Fidelity::Assumed(Assumption::UnknownConstant { step: 0 });
     }
     Fidelity::Derived
 }
@@ -333,14 +370,21 @@ struct Run<'r, 'h> {
 impl Run<'_, '_> {
     fn layers(&mut self) -> Outcome {
         let mut outcome = Outcome::default();
-        for (layer, (_, step)) in self.program.layers().iter().enumerate() {
-            let fires = self.fires(layer, step);
+        for (layer, (index, step)) in self.program.layers().iter().enumerate() {
+            let acts = self.acts(layer, *index, step);
+            if let Some(why) = support::acting(step).filter(|_| acts) {
+                // What a request needs that cannot be worked out, all later ones rest on.
+                self.state.refused.get_or_insert((*index, why));
+                return outcome;
+            }
             let State { list, layers, .. } = &mut *self.state;
             match (&step.op, layers.get_mut(layer)) {
-                (Op::ClearResults(step), Some(Layer::Clear(state))) => {
-                    clear::run(list, self.ground, (layer, step), state, fires);
+                (Op::ClearResults(clear), Some(Layer::Clear(state))) => {
+                    clear::run(list, self.ground, (layer, clear), state, acts);
                 }
-                (Op::Window(step), _) => window::run(list, self.ground, (layer, step)),
+                (Op::Window(window), _) => {
+                    window::run(list, self.ground, (layer, window), acts);
+                }
                 // Its first layer does the work of both.
                 (Op::Stack(step), _) if self.program.stack().is_some_and(|it| it.0 == layer) => {
                     outcome = stack::run(list, self.ground, (layer, step));
@@ -351,14 +395,130 @@ impl Run<'_, '_> {
         outcome
     }
 
-    /// True when the step acts: its trigger looks at what the steps before have left.
-    fn fires(&self, layer: usize, step: &Step) -> bool {
-        let Some(trigger) = &step.trigger else { return true };
-        let found = match trigger.metric {
-            Metric::EstTokens => self.program.policy.estimator.tokens(self.body_bytes(layer)),
-            _ => self.state.list.sums(layer).results,
+    fn acts(&mut self, layer: usize, index: usize, step: &Step) -> bool {
+        let fires = step.trigger.is_none_or(|trigger| self.fires(layer, index, &trigger));
+        let sums = self.state.list.sums(layer);
+        let overflows = self.program.budget.window.map(|window| {
+            let (tokens, _) = self.tokens(layer);
+            tokens > window
+        });
+        let found = support::Found {
+            fires,
+            overflows,
+            unpaired: matches!(step.op, Op::Repair(_)) && self.state.list.is_unpaired(layer),
+            reasoning: sums.reasoning > 0,
+            media: sums.media > 0,
+            body_bytes: self.body_bytes(layer),
         };
-        trigger.fires(found, &Budget::default()) == Some(true)
+        let acts = support::acts(self.program.policy, step, found);
+        let rests = step.at == At::Overflow || matches!(step.op, Op::OnOverflow(_));
+        if rests && overflows.is_none() {
+            self.assume(Assumption::WindowUnknown { step: index });
+        }
+        acts
+    }
+
+    /// True when the trigger fires: it looks at what the steps before have left.
+    fn fires(&mut self, layer: usize, index: usize, trigger: &Trigger) -> bool {
+        let sums = self.state.list.sums(layer);
+        let budget = self.program.budget;
+        let (found, rests) = match trigger.metric {
+            Metric::EstTokens => match trigger.basis {
+                Basis::Estimate => self.tokens(layer),
+                Basis::LastUsage | Basis::LastUsagePlusEstimate => self.usage(trigger.basis, layer),
+            },
+            Metric::UsageTokens => self.usage(trigger.basis, layer),
+            Metric::RemainingTokens => {
+                let (used, rests) = self.usage(trigger.basis, layer);
+                (budget.window.unwrap_or_default().saturating_sub(used), rests)
+            }
+            Metric::ToolUses => (sums.calls, Rests::OnRecord),
+            Metric::ToolResults => (sums.results, Rests::OnRecord),
+            Metric::Messages | Metric::Items | Metric::Events => (sums.messages, Rests::OnRecord),
+        };
+        let unknown = trigger.metric == Metric::RemainingTokens && budget.window.is_none();
+        let value = trigger.value.value(&budget).filter(|_| !unknown);
+        let Some(value) = value else {
+            self.assume(Assumption::WindowUnknown { step: index });
+            return false;
+        };
+        match rests {
+            Rests::OnRecord => {}
+            Rests::Estimate { error } => {
+                // Within its error, an estimate cannot tell on which side of the value it is.
+                if found.abs_diff(value) <= error {
+                    self.assume(Assumption::TriggerMargin { step: index });
+                }
+            }
+            Rests::NoUsage => self.assume(Assumption::NoUsage { step: index }),
+        }
+        trigger.cmp.holds(found, value)
+    }
+
+    fn assume(&mut self, assumption: Assumption) {
+        self.state.assumed.get_or_insert(assumption);
+    }
+
+    /// Tokens of the request as a layer is given it, by the policy's estimator.
+    fn tokens(&self, layer: usize) -> (u64, Rests) {
+        let policy = self.program.policy;
+        let own = self.estimate(layer);
+        let safe = |tokens: u64| {
+            let tokens = u128::from(tokens) * u128::from(policy.safety_per_mille);
+            u64::try_from(tokens.div_ceil(1000)).unwrap_or(u64::MAX)
+        };
+        if policy.calibrate == Calibrate::None {
+            return (safe(own), Rests::OnRecord);
+        }
+        match self.state.usage {
+            Some(usage) => {
+                let tokens = measure::calibrated(own, usage.reported, usage.estimated);
+                (safe(tokens.unwrap_or(own)), Rests::Estimate { error: usage.error(own) })
+            }
+            None => (safe(own), Rests::NoUsage),
+        }
+    }
+
+    fn estimate(&self, layer: usize) -> u64 {
+        let estimator = self.program.policy.estimator;
+        if self.program.counts_tokens && weigh::reads(estimator) {
+            return self.state.list.sums(layer).tokens;
+        }
+        estimator.tokens(self.body_bytes(layer))
+    }
+
+    /// Tokens as the provider would have reported them for the request before: as it did, where
+    /// that request went out as recorded, else in proportion to the estimates.
+    fn usage(&self, basis: Basis, layer: usize) -> (u64, Rests) {
+        let Some(usage) = self.state.usage else { return (self.tokens(layer).0, Rests::NoUsage) };
+        let before = measure::calibrated(usage.projected, usage.reported, usage.estimated);
+        let before = before.unwrap_or(usage.reported);
+        let exact = usage.projected == usage.estimated;
+        let now = self.estimate(layer);
+        match basis {
+            Basis::LastUsagePlusEstimate => {
+                let more = now.saturating_sub(usage.projected);
+                (before.saturating_add(more), Rests::Estimate { error: usage.error(now) })
+            }
+            Basis::Estimate | Basis::LastUsage if exact => (before, Rests::OnRecord),
+            Basis::Estimate | Basis::LastUsage => {
+                (before, Rests::Estimate { error: usage.error(usage.projected) })
+            }
+        }
+    }
+
+    /// Notes what the provider has reported for this request, for the triggers of the next.
+    fn note_usage(&mut self, answer: Option<&Answered>) {
+        let Some(reported) = answer.and_then(|answer| used(answer.usage.as_ref()?)) else { return };
+        let layers = self.program.layers().len();
+        let (estimated, projected) = (self.recorded_estimate(), self.estimate(layers));
+        let now = Used { reported, estimated, projected, low: 0, high: 0 };
+        self.state.usage = Some(now.after(self.state.usage));
+    }
+
+    /// The estimate of the request as no layer has acted.
+    fn recorded_estimate(&self) -> u64 {
+        self.estimate(0)
     }
 
     /// Length of the body as a layer is given it.
@@ -385,7 +545,7 @@ impl Run<'_, '_> {
         Account {
             body_bytes,
             recorded_bytes,
-            tokens: self.program.policy.estimator.tokens(body_bytes),
+            tokens: self.estimate(layer),
             hidden_bytes: list.text_bytes() - sums.shown_bytes,
             capped_results: narrow(sums.capped),
             cleared_results: narrow(sums.cleared),
@@ -394,6 +554,61 @@ impl Run<'_, '_> {
             changed: sums.differing > 0 || dropped > 0,
             stack: outcome.account,
         }
+    }
+}
+
+/// Tokens that a provider has reported in all, by its own sum where it gives one.
+fn used(usage: &ledger::event::Usage) -> Option<u64> {
+    let parts = [
+        usage.input_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.output_tokens,
+    ];
+    let sum = parts.into_iter().flatten().fold(0, u64::saturating_add);
+    usage.total_tokens.or(usage.input_tokens.map(|_| sum))
+}
+
+/// What a count of tokens rests on.
+#[derive(Clone, Copy, Debug)]
+enum Rests {
+    /// It is on record, or follows from it.
+    OnRecord,
+    /// An estimate that may be wrong by so many.
+    Estimate { error: u64 },
+    /// An estimate where the provider's count was asked for and is not on record.
+    NoUsage,
+}
+
+/// What a provider has reported for the last request with a report, beside the estimates.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    reported: u64,
+    estimated: u64,
+    projected: u64,
+    /// Smallest and largest ratio of report and estimate so far, in thousandths.
+    low: u64,
+    high: u64,
+}
+
+impl Used {
+    fn after(self, before: Option<Self>) -> Self {
+        let ratio = self.reported.saturating_mul(1000).checked_div(self.estimated).unwrap_or(1000);
+        let (low, high) = before.map_or((ratio, ratio), |before| (before.low, before.high));
+        Self { low: low.min(ratio), high: high.max(ratio), ..self }
+    }
+
+    /// How wrong an estimate of so many tokens may be, by the ratios seen so far.
+    fn error(&self, tokens: u64) -> u64 {
+        tokens.saturating_mul(self.high.saturating_sub(self.low)) / 1000
+    }
+
+    fn numbers(self) -> [u64; 5] {
+        [self.reported, self.estimated, self.projected, self.low, self.high]
+    }
+
+    fn of_numbers([reported, estimated, projected, low, high]: [u64; 5]) -> Self {
+        Self { reported, estimated, projected, low, high }
     }
 }
 

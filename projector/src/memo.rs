@@ -25,8 +25,8 @@ pub struct MemoKey {
 pub enum Piece {
     /// A range of the recorded text, in bytes.
     Kept(Range<usize>),
-    /// A marker of the cap with this place among the caps.
-    Marker(usize, String),
+    /// A text of the cap with this place among the caps.
+    Inserted(usize, String),
 }
 
 /// What caps leave of a text.
@@ -36,6 +36,8 @@ pub struct Capped {
     pub pieces: Vec<Piece>,
     /// Length of what is shown, as it is written.
     pub escaped_bytes: u64,
+    /// Length of what is shown.
+    pub shown_bytes: u64,
     /// Bytes of the recorded text that are left.
     pub kept_bytes: u64,
     /// What is shown is not the recorded text: a marker may happen to spell what it hides.

@@ -68,14 +68,62 @@ pub enum Assumption {
         /// The step.
         step: usize,
     },
+    /// A trigger compares an estimate with a value that is nearer than the estimate's error.
+    TriggerMargin {
+        /// The step.
+        step: usize,
+    },
+    /// A trigger asks for the provider's count of tokens, which is not on record.
+    NoUsage {
+        /// The step.
+        step: usize,
+    },
+    /// A step rests on the size of the context window, which nobody says: it is taken to be large
+    /// enough.
+    WindowUnknown {
+        /// The step.
+        step: usize,
+    },
+    /// The policy has constants that nobody has documented.
+    UnknownConstant {
+        /// The first step.
+        step: usize,
+    },
 }
 
 impl Assumption {
-    fn step(self) -> usize {
+    /// The number under which a snapshot keeps it; `None` for those that follow from the history.
+    pub(crate) fn tag(self) -> Option<u8> {
         match self {
-            Self::SentIsWhole { step } | Self::EditsKept { step } | Self::NeedlessKept { step } => {
-                step
-            }
+            Self::SentIsWhole { .. }
+            | Self::EditsKept { .. }
+            | Self::NeedlessKept { .. }
+            | Self::UnknownConstant { .. } => None,
+            Self::TriggerMargin { .. } => Some(1),
+            Self::NoUsage { .. } => Some(2),
+            Self::WindowUnknown { .. } => Some(3),
+        }
+    }
+
+    /// What a snapshot keeps under a number.
+    pub(crate) fn of_tag(tag: u8, step: usize) -> Option<Self> {
+        match tag {
+            1 => Some(Self::TriggerMargin { step }),
+            2 => Some(Self::NoUsage { step }),
+            3 => Some(Self::WindowUnknown { step }),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn step(self) -> usize {
+        match self {
+            Self::SentIsWhole { step }
+            | Self::EditsKept { step }
+            | Self::NeedlessKept { step }
+            | Self::TriggerMargin { step }
+            | Self::NoUsage { step }
+            | Self::WindowUnknown { step }
+            | Self::UnknownConstant { step } => step,
         }
     }
 
@@ -84,6 +132,14 @@ impl Assumption {
             Self::SentIsWhole { .. } => "the output as sent is taken for the whole output",
             Self::EditsKept { .. } => "the client's own edits are kept as recorded",
             Self::NeedlessKept { .. } => "results that newer ones may have made needless stay",
+            Self::TriggerMargin { .. } => {
+                "a trigger is nearer to its value than the estimate is exact"
+            }
+            Self::NoUsage { .. } => "usage is not on record: an estimate decides when a step acts",
+            Self::WindowUnknown { .. } => {
+                "the context window is not known: it is taken to be large enough"
+            }
+            Self::UnknownConstant { .. } => "a constant of the policy is documented nowhere",
         }
     }
 }

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use artifacts::Source;
-use ledger::event::Overlay;
+use ledger::content::Content;
+use ledger::event::{Dropped, Hole, HoleValue, Overlay};
 use ledger::history::History;
 use ledger::id::PartNo;
 use ledger::wire::Escape;
@@ -30,6 +31,8 @@ pub enum Segment {
         slot: usize,
         /// Bytes of the text, unescaped.
         range: Range<usize>,
+        /// The text is the whole output that was found beside the wire, not what was sent.
+        found: bool,
         /// How they are written.
         escape: Escape,
     },
@@ -78,10 +81,12 @@ impl View {
                     let literal = skeleton.literal.read(source)?;
                     out.extend_from_slice(literal.get(range.clone()).unwrap_or_default());
                 }
-                Segment::Text { part, slot, range, escape } => {
+                Segment::Text { part, slot, range, found, escape } => {
                     let hole = history.part(*part).holes.get(*slot);
                     let Some(hole) = hole else { continue };
-                    let bytes = history.text(hole).read(source)?;
+                    let copy = found_copy(history, hole).filter(|_| *found);
+                    let content = copy.unwrap_or_else(|| history.text(hole));
+                    let bytes = content.read(source)?;
                     let text = core::str::from_utf8(&bytes)
                         .ok()
                         .and_then(|text| text.get(range.clone()))
@@ -99,4 +104,12 @@ impl View {
         }
         Ok(())
     }
+}
+
+/// The whole output that was found for a slot.
+fn found_copy<'h>(history: &'h History, hole: &Hole) -> Option<&'h Content> {
+    let HoleValue::Output { call, index } = hole.value else { return None };
+    let found = history.call(call)?.found(index)?;
+    let piece = found.pieces.first().filter(|_| found.dropped == Dropped::Bytes(0));
+    piece.map(|piece| &piece.text)
 }

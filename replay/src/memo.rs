@@ -30,7 +30,7 @@ impl Memo for SharedMemo {
     fn put(&self, key: MemoKey, capped: Option<Arc<Capped>>) {
         let marker = |piece: &Piece| match piece {
             Piece::Kept(_) => 0,
-            Piece::Marker(_, text) => text.len(),
+            Piece::Inserted(_, text) => text.len(),
         };
         let markers = capped.iter().flat_map(|capped| &capped.pieces).map(marker);
         let bytes = ENTRY_BYTES + markers.sum::<usize>();

@@ -3,28 +3,34 @@
 //! It depends on the part and the policy alone, so it is worked out once however many requests
 //! carry the part; what caps leave of a text does not even depend on the policy's other steps,
 //! and is asked of the memo first.
+//!
+//! Where the whole output of a call was found beside the wire, caps start from it and not from
+//! what the client has sent.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use artifacts::{ArtifactId, Source};
 use ledger::content::Content;
-use ledger::event::{Hole, HoleValue, OutputFound, Returned};
+use ledger::event::{Dropped, Hole, HoleValue, TextMeasure};
 use ledger::history::{History, Part};
 use ledger::id::PartNo;
+use ledger::wire::SlotKind;
 
-use super::ProjectError;
 use super::index::{Index, Unit, UnitKind};
-use super::measured::{Measure, Measured, Placed};
+use super::measured::{Measure, Measured};
 use super::program::{Chain, Program, bit};
+use super::{ProjectError, weigh};
 use crate::memo::{Capped, Memo, MemoKey, Piece};
-use crate::policy::{Amount, CapText, Op};
-use crate::stage::cap;
-use crate::stage::result::{self, Basis, Known, Made};
+use crate::policy::op::Replace;
+use crate::policy::{Amount, CapText, Op, Policy, Unit as Counted};
+use crate::text::{self, Context, PartShown, TextPart, Unknown};
 
 /// A text as shown so far, and where its bytes come from.
+#[derive(Clone)]
 pub(crate) struct Shown<'t> {
     pub(crate) text: Cow<'t, str>,
     pub(crate) pieces: Vec<Piece>,
@@ -40,23 +46,37 @@ impl<'t> Shown<'t> {
         !matches!(self.pieces.as_slice(), [Piece::Kept(range)] if *range == (0..whole_bytes))
     }
 
-    pub(crate) fn capped(self, nth: usize, cap: &CapText) -> Self {
-        let Some(cut) = cap::cut(cap, &self.text) else { return self };
-        let mut pieces = self.slice(&cut.head);
-        if !cut.marker.is_empty() {
-            pieces.push(Piece::Marker(nth, cut.marker.clone()));
+    /// What the cap with this place among the caps leaves.
+    pub(crate) fn then(self, nth: usize, left: &text::Shown) -> Self {
+        let mut pieces = Vec::new();
+        for piece in &left.pieces {
+            match piece {
+                text::Piece::Kept(range) => pieces.extend(self.slice(range)),
+                text::Piece::Inserted(text) => pieces.push(Piece::Inserted(nth, text.clone())),
+                // No JSON string of Unicode text can hold it.
+                text::Piece::Half(_) => pieces.push(Piece::Inserted(nth, "\u{fffd}".into())),
+            }
         }
-        pieces.extend(self.slice(&cut.tail));
-        let head = self.text.get(cut.head).unwrap_or_default();
-        let tail = self.text.get(cut.tail).unwrap_or_default();
-        let text = Cow::Owned([head, &cut.marker, tail].concat());
+        let text = Cow::Owned(left.lossy(&self.text));
         Self { text, pieces }
+    }
+
+    /// Nothing is left.
+    fn emptied() -> Self {
+        Self { text: Cow::Borrowed(""), pieces: Vec::new() }
+    }
+
+    /// A text behind what is left.
+    fn and(mut self, nth: usize, text: &str) -> Self {
+        self.pieces.push(Piece::Inserted(nth, text.into()));
+        self.text.to_mut().push_str(text);
+        self
     }
 
     fn kept_bytes(&self) -> u64 {
         let kept = self.pieces.iter().map(|piece| match piece {
             Piece::Kept(range) => range.len() as u64,
-            Piece::Marker(..) => 0,
+            Piece::Inserted(..) => 0,
         });
         kept.sum()
     }
@@ -68,7 +88,7 @@ impl<'t> Shown<'t> {
         for piece in &self.pieces {
             let length = match piece {
                 Piece::Kept(kept) => kept.len(),
-                Piece::Marker(_, text) => text.len(),
+                Piece::Inserted(_, text) => text.len(),
             };
             let start = range.start.clamp(at, at + length) - at;
             let end = range.end.clamp(at, at + length) - at;
@@ -78,8 +98,8 @@ impl<'t> Shown<'t> {
             }
             out.push(match piece {
                 Piece::Kept(kept) => Piece::Kept(kept.start + start..kept.start + end),
-                Piece::Marker(nth, text) => {
-                    Piece::Marker(*nth, text.get(start..end).unwrap_or_default().into())
+                Piece::Inserted(nth, text) => {
+                    Piece::Inserted(*nth, text.get(start..end).unwrap_or_default().into())
                 }
             });
         }
@@ -88,13 +108,19 @@ impl<'t> Shown<'t> {
 }
 
 /// What stands in the place of a unit when a layer acts on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Instead {
     pub(crate) layer: usize,
     /// Escaped length of what is shown instead.
     pub(crate) bytes: u64,
+    /// What it adds to the raw measure of its message, in the place of the unit.
+    pub(crate) raw: u64,
+    /// Its tokens.
+    pub(crate) tokens: u64,
     /// What is shown instead is not what was there.
     pub(crate) differs: bool,
+    /// What is shown instead, in the first slot.
+    pub(crate) text: Arc<str>,
 }
 
 /// A unit as the caps leave it.
@@ -104,10 +130,16 @@ pub(crate) struct UnitEffect {
     pub(crate) bytes: u64,
     /// Bytes of its recorded texts that are left.
     pub(crate) shown_bytes: u64,
+    /// What it adds to the raw measure of its message.
+    pub(crate) raw: u64,
+    /// Its tokens, where the policy counts them.
+    pub(crate) tokens: u64,
     /// A cap cut it.
     pub(crate) capped: bool,
     /// What is left is not what was there.
     pub(crate) differs: bool,
+    /// It is a tool result.
+    pub(crate) is_result: bool,
     /// By layer, ascending; layers that are not for this unit are absent.
     instead: Vec<Instead>,
 }
@@ -123,25 +155,46 @@ impl UnitEffect {
     }
 }
 
+/// What is left of one slot.
+#[derive(Clone, Debug)]
+pub(crate) struct SlotCut {
+    pub(crate) slot: usize,
+    pub(crate) capped: Arc<Capped>,
+    /// The pieces are of the copy that was found beside the wire.
+    pub(crate) found: bool,
+}
+
 /// A part as the caps leave it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effect {
     /// Length of its bytes.
     pub(crate) bytes: u64,
+    /// Recorded text that could be shown.
+    pub(crate) text_bytes: u64,
     /// Bytes of recorded text that are left.
     pub(crate) shown_bytes: u64,
+    /// Measure that the tokens of the message follow from.
+    pub(crate) raw: u64,
     /// Units that a cap cut.
     pub(crate) capped: u32,
     /// Units that are not what was there.
     pub(crate) differing: u32,
     /// Results.
     pub(crate) results: u32,
+    /// Calls.
+    pub(crate) calls: u32,
+    /// Units of reasoning.
+    pub(crate) reasoning: u32,
+    /// Media.
+    pub(crate) media: u32,
     /// First cap, in the policy's order, that looks at a text whose whole is not on record.
     pub(crate) sent_is_whole: Option<usize>,
+    /// First step that rests on something that is not known.
+    pub(crate) unknown: Option<(usize, Unknown)>,
     /// One for each unit of the part.
     pub(crate) units: Vec<UnitEffect>,
-    /// Slots that a cap cut, and what is left of them.
-    pub(crate) cuts: Vec<(usize, Arc<Capped>)>,
+    /// Slots that are not as they were sent.
+    pub(crate) cuts: Vec<SlotCut>,
     /// What a `stack` step measures.
     pub(crate) stack: Option<Measured>,
 }
@@ -160,6 +213,13 @@ impl core::fmt::Debug for Effects<'_> {
     }
 }
 
+/// The text that a slot's caps start from.
+struct Base<'h> {
+    content: &'h Content,
+    measure: Option<TextMeasure>,
+    found: bool,
+}
+
 impl<'h> Effects<'h> {
     pub(crate) fn new(
         history: &'h History,
@@ -174,7 +234,7 @@ impl<'h> Effects<'h> {
     /// Sees to it that [`Effects::known`] knows a part.
     ///
     /// # Errors
-    /// A cap has to look at a text that is missing or damaged.
+    /// A step has to look at a text that is missing or damaged.
     pub(crate) fn learn(
         &mut self,
         index: &Index,
@@ -206,6 +266,7 @@ impl<'h> Effects<'h> {
         let known = index.part(number);
         let mut effect = Effect {
             bytes: known.bytes,
+            text_bytes: known.text_bytes,
             shown_bytes: known.text_bytes,
             units: Vec::with_capacity(known.units.len()),
             ..Effect::default()
@@ -214,20 +275,18 @@ impl<'h> Effects<'h> {
             let mut left = UnitEffect {
                 bytes: unit.bytes,
                 shown_bytes: unit.text_bytes,
+                is_result: unit.kind == UnitKind::Result,
                 ..UnitEffect::default()
             };
-            if unit.kind == UnitKind::Result {
-                effect.results += 1;
-                let chain = program.chain(unit.tool);
-                let known = self.caps(number, part, unit, chain, &mut left, &mut effect.cuts)?;
-                if let Some((step, _)) = chain.caps.first().filter(|_| !known) {
-                    let first = effect.sent_is_whole.get_or_insert(*step);
-                    *first = (*first).min(*step);
+            match unit.kind {
+                UnitKind::Result => {
+                    self.result(number, part, unit, program, &mut left, &mut effect)?;
                 }
-                left.instead = self.replacements(part, unit, program);
+                UnitKind::Call => self.call(part, unit, program, &mut left, &mut effect),
+                UnitKind::Reasoning => effect.reasoning += 1,
+                UnitKind::Media => effect.media += 1,
             }
             effect.bytes = effect.bytes - unit.bytes + left.bytes;
-            effect.shown_bytes = effect.shown_bytes - unit.text_bytes + left.shown_bytes;
             effect.capped += u32::from(left.capped);
             effect.differing += u32::from(left.differs);
             effect.units.push(left);
@@ -240,202 +299,459 @@ impl<'h> Effects<'h> {
                 if !unit.whole {
                     effect.sent_is_whole.get_or_insert(0);
                 }
-                let Some(left) = effect.units.get_mut(result.unit) else { continue };
+                let first = unit.slots.first().and_then(|slot| part.holes.get(usize::from(*slot)));
+                let (Some(first), Some(left)) = (first, effect.units.get_mut(result.unit)) else {
+                    continue;
+                };
                 let places = [(layer, &result.stale), (layer + 1, &result.active)];
                 for (layer, placed) in places {
-                    left.instead.extend(
-                        placed.as_ref().and_then(|placed| self.instead(part, unit, layer, placed)),
-                    );
+                    let Some(placed) = placed else { continue };
+                    let text = self.history.text(first);
+                    let differs = unit.slots.len() > 1 || !is(text, &placed.text);
+                    let policy = program.policy;
+                    left.instead.push(Self::instead(policy, layer, first, &placed.text, differs));
                 }
             }
             effect.stack = Some(measured);
         }
+        if program.counts_tokens {
+            self.weigh(number, program, index, &mut effect)?;
+        }
         Ok(effect)
     }
 
-    /// A text in the place of a result: in its first text, nothing in the others.
-    fn instead(&self, part: &Part, unit: &Unit, layer: usize, placed: &Placed) -> Option<Instead> {
-        let first = part.holes.get(usize::from(*unit.slots.first()?))?;
-        let bytes = first.escape.escaped_bytes(&placed.text);
-        let differs = unit.slots.len() > 1 || !is(self.history.text(first), &placed.text);
-        Some(Instead { layer, bytes, differs })
+    fn result(
+        &self,
+        number: PartNo,
+        part: &'h Part,
+        unit: &Unit,
+        program: &Program<'_>,
+        left: &mut UnitEffect,
+        effect: &mut Effect,
+    ) -> Result<(), ProjectError> {
+        effect.results += 1;
+        let chain = program.chain(unit.tool);
+        let slots = || {
+            let slots = unit.slots.iter().map(|slot| usize::from(*slot));
+            slots.filter_map(|slot| Some((slot, part.holes.get(slot)?)))
+        };
+        if let Some((step, _)) = chain.caps.first() {
+            let whole = slots().all(|(_, hole)| unit.whole || self.found(hole).is_some());
+            if !whole {
+                effect.sent_is_whole = Some(effect.sent_is_whole.map_or(*step, |s| s.min(*step)));
+            }
+            let cuts = match self.caps(number, slots().collect(), unit, chain, program)? {
+                Ok(cuts) => cuts,
+                Err(unknown) => {
+                    effect.unknown.get_or_insert(unknown);
+                    Vec::new()
+                }
+            };
+            for cut in cuts {
+                let Some(hole) = part.holes.get(cut.slot) else { continue };
+                let sent = self.history.text(hole).len();
+                let base = self.base(hole).content.len();
+                left.bytes = left.bytes - hole.escaped_bytes + cut.capped.escaped_bytes;
+                left.shown_bytes = left.shown_bytes - sent + cut.capped.kept_bytes;
+                effect.text_bytes = effect.text_bytes - sent + base;
+                left.capped |= cut.capped.kept_bytes < base;
+                left.differs |= cut.capped.differs;
+                effect.cuts.push(cut);
+            }
+        }
+        effect.shown_bytes = effect.shown_bytes - unit.text_bytes + left.shown_bytes;
+        self.replacements(number, part, unit, program, left, effect)
     }
 
-    /// Caps the texts of a result; true when what is left rests on the whole of them.
+    /// What stands in the place of a call's arguments for each layer that clears them.
+    fn call(
+        &self,
+        part: &Part,
+        unit: &Unit,
+        program: &Program<'_>,
+        left: &mut UnitEffect,
+        effect: &mut Effect,
+    ) {
+        effect.calls += 1;
+        let Some(first) = unit.slots.first().and_then(|slot| part.holes.get(usize::from(*slot)))
+        else {
+            return;
+        };
+        let mine = program.layers_for(unit.tool);
+        for (layer, (_, step)) in program.layers().iter().enumerate() {
+            let clears = match &step.op {
+                Op::ClearResults(clear) => clear.clear_inputs,
+                Op::CapArgs(cap) => cap.clear,
+                _ => false,
+            };
+            if clears && mine & bit(layer) != 0 {
+                let differs = !is(self.history.text(first), "{}");
+                left.instead.push(Self::instead(program.policy, layer, first, "{}", differs));
+            }
+        }
+    }
+
+    /// The whole output that was found for a slot.
+    fn found(&self, hole: &Hole) -> Option<&'h ledger::event::Returned> {
+        let HoleValue::Output { call, index } = hole.value else { return None };
+        let found = self.history.call(call)?.found(index)?;
+        found.pieces.first().filter(|_| found.dropped == Dropped::Bytes(0))
+    }
+
+    fn base(&self, hole: &'h Hole) -> Base<'h> {
+        if let Some(found) = self.found(hole) {
+            let measure = Some(found.measure);
+            return Base { content: &found.text, measure, found: true };
+        }
+        let measure = self.history.returned(hole).map(|returned| returned.measure);
+        Base { content: self.history.text(hole), measure, found: false }
+    }
+
+    /// Caps the texts of a result: what is left of the slots that are not as they were sent.
     fn caps(
         &self,
         number: PartNo,
-        part: &Part,
+        slots: Vec<(usize, &'h Hole)>,
         unit: &Unit,
         chain: &Chain<'_>,
-        left: &mut UnitEffect,
-        cuts: &mut Vec<(usize, Arc<Capped>)>,
-    ) -> Result<bool, ProjectError> {
-        let wrapped = chain.caps.iter().any(|(_, cap)| result::is_wrapped(cap));
-        let mut known = wrapped || unit.whole;
-        for slot in unit.slots.iter().map(|slot| usize::from(*slot)) {
-            let Some(hole) = part.holes.get(slot) else { continue };
-            let capped = if wrapped {
-                let (capped, basis) = self.made(number, slot, hole, chain)?;
-                known &= basis == Some(Basis::Known);
-                capped
-            } else {
-                self.cap(number, slot, hole, chain)?
-            };
-            let Some(capped) = capped else { continue };
-            left.bytes = left.bytes - hole.escaped_bytes + capped.escaped_bytes;
-            left.shown_bytes -= self.history.text(hole).len() - capped.kept_bytes;
-            left.capped = true;
-            left.differs |= capped.differs;
-            cuts.push((slot, capped));
+        program: &Program<'_>,
+    ) -> Result<Result<Vec<SlotCut>, (usize, Unknown)>, ProjectError> {
+        let bases: Vec<_> = slots.iter().map(|(_, hole)| self.base(hole)).collect();
+        let fits = |base: &Base<'_>| chain.caps.iter().all(|(_, step)| fits(&step.op, base));
+        // Caps that the whole text fits change nothing, so that it need not be read for them.
+        if bases.iter().all(|base| !base.found && fits(base)) {
+            return Ok(Ok(Vec::new()));
         }
-        Ok(known)
-    }
-
-    /// Applies caps to an output in its wrapping, and tells what the result rests on. A text that
-    /// the policy cannot read stays as it was sent, and rests on nothing.
-    fn made(
-        &self,
-        number: PartNo,
-        slot: usize,
-        hole: &Hole,
-        chain: &Chain<'_>,
-    ) -> Result<(Option<Arc<Capped>>, Option<Basis>), ProjectError> {
-        let not_text = |_invalid| ProjectError::NotText { part: number.number(), slot };
-        let bytes = self.history.text(hole).read(self.source)?;
-        let sent = core::str::from_utf8(&bytes).map_err(not_text)?;
-        let mut pieces = Vec::new();
-        for piece in self.found(hole).map(|found| found.pieces.as_slice()).unwrap_or_default() {
-            pieces.push(piece.text.read(self.source)?);
-        }
-        let mut texts = Vec::with_capacity(pieces.len());
-        for piece in &pieces {
-            texts.push(core::str::from_utf8(piece).map_err(not_text)?);
-        }
-        let known = match texts.as_slice() {
-            [whole] => Some(Known::Whole(whole)),
-            [head, tail] => Some(Known::Ends(head, tail)),
+        let key = match (slots.as_slice(), bases.as_slice()) {
+            ([(_, hole)], [base]) => base.content.artifact().map(|artifact| MemoKey {
+                text: artifact.id(),
+                escape: hole.escape,
+                caps: chain.id,
+            }),
             _ => None,
         };
-        let caps: Vec<&CapText> = chain.caps.iter().map(|(_, cap)| *cap).collect();
-        let Made::Text(text, basis) = result::make(&caps, sent, known) else {
-            return Ok((None, None));
-        };
-        if text == sent {
-            return Ok((None, Some(basis)));
-        }
-        Ok((Some(Arc::new(replaced(hole, sent, &text, caps.len()))), Some(basis)))
-    }
-
-    /// The output that fills a slot as another record has it.
-    fn found(&self, hole: &Hole) -> Option<&OutputFound> {
-        let HoleValue::Output { call, index } = hole.value else { return None };
-        self.history.call(call)?.found(index)
-    }
-
-    /// Applies caps to one text, one after the other. `None`: no cap cuts it.
-    fn cap(
-        &self,
-        number: PartNo,
-        slot: usize,
-        hole: &Hole,
-        chain: &Chain<'_>,
-    ) -> Result<Option<Arc<Capped>>, ProjectError> {
-        // Caps that the whole text fits change nothing, so that it need not be read for them.
-        let mut caps = chain.caps.iter().enumerate();
-        let Some(first) = caps.find(|(_, (_, cap))| !self.fits(cap, hole)) else {
-            return Ok(None);
-        };
-        let text = self.history.text(hole);
-        let key = text.artifact().map(|artifact| MemoKey {
-            text: artifact.id(),
-            escape: hole.escape,
-            caps: chain.id,
-        });
         let memo = key.and_then(|key| self.memo.map(|memo| (memo, key)));
-        if let Some(known) = memo.and_then(|(memo, key)| memo.get(&key)) {
-            return Ok(known);
+        let known = memo.and_then(|(memo, key)| memo.get(&key));
+        let lefts = if let Some(known) = known {
+            alloc::vec![known]
+        } else {
+            let mut bytes = Vec::with_capacity(bases.len());
+            for base in &bases {
+                bytes.push(base.content.read(self.source)?);
+            }
+            let mut texts = Vec::with_capacity(bases.len());
+            for ((slot, _), bytes) in slots.iter().zip(&bytes) {
+                let text = core::str::from_utf8(bytes).map_err(|_invalid| {
+                    ProjectError::NotText { part: number.number(), slot: *slot }
+                })?;
+                texts.push(text);
+            }
+            let escapes = slots.iter().map(|(_, hole)| hole.escape);
+            let shown = match chained(&texts, unit, chain, program) {
+                Ok(shown) => shown,
+                Err(unknown) => return Ok(Err(unknown)),
+            };
+            let lefts = shown.into_iter().zip(texts).zip(escapes).map(|((shown, text), escape)| {
+                shown.is_cut(text.len()).then(|| {
+                    Arc::new(Capped {
+                        escaped_bytes: escape.escaped_bytes(&shown.text),
+                        shown_bytes: shown.text.len() as u64,
+                        kept_bytes: shown.kept_bytes(),
+                        differs: shown.text != text,
+                        pieces: shown.pieces,
+                    })
+                })
+            });
+            let lefts: Vec<_> = lefts.collect();
+            if let (Some((memo, key)), [left]) = (memo, lefts.as_slice()) {
+                memo.put(key, left.clone());
+            }
+            lefts
+        };
+        let mut cuts = Vec::new();
+        for (((slot, hole), base), left) in slots.into_iter().zip(&bases).zip(lefts) {
+            let capped = match left {
+                Some(capped) => self.against_sent(capped, hole, base)?,
+                None if base.found => self.whole(hole, base)?,
+                None => continue,
+            };
+            cuts.push(SlotCut { slot, capped, found: base.found });
         }
-        let bytes = text.read(self.source)?;
-        let text = core::str::from_utf8(&bytes)
-            .map_err(|_invalid| ProjectError::NotText { part: number.number(), slot })?;
-        let shown = core::iter::once(first)
-            .chain(caps)
-            .fold(Shown::of(text), |shown, (nth, (_, cap))| shown.capped(nth, cap));
-        let capped = shown.is_cut(text.len()).then(|| {
-            Arc::new(Capped {
-                escaped_bytes: hole.escape.escaped_bytes(&shown.text),
-                kept_bytes: shown.kept_bytes(),
-                differs: shown.text != text,
-                pieces: shown.pieces,
-            })
-        });
-        if let Some((memo, key)) = memo {
-            memo.put(key, capped.clone());
-        }
-        Ok(capped)
+        Ok(Ok(cuts))
     }
 
-    /// True when recorded sizes alone show that the text is within the limit.
-    fn fits(&self, cap: &CapText, hole: &Hole) -> bool {
-        let bytes = self.history.text(hole).len();
-        // No unit is smaller than a byte.
-        let limit = cap.limit.and_then(Amount::fixed).unwrap_or_default();
-        if bytes <= limit {
-            return true;
+    /// A copy that was found, as it is.
+    fn whole(&self, hole: &Hole, base: &Base<'_>) -> Result<Arc<Capped>, ProjectError> {
+        let bytes = base.content.read(self.source)?;
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(Arc::new(Capped {
+            escaped_bytes: hole.escape.escaped_bytes(&text),
+            shown_bytes: bytes.len() as u64,
+            kept_bytes: bytes.len() as u64,
+            differs: *self.history.text(hole).read(self.source)? != *bytes,
+            pieces: alloc::vec![Piece::Kept(0..bytes.len())],
+        }))
+    }
+
+    /// What the caps leave of a copy that was found may be just what was sent.
+    fn against_sent(
+        &self,
+        capped: Arc<Capped>,
+        hole: &Hole,
+        base: &Base<'_>,
+    ) -> Result<Arc<Capped>, ProjectError> {
+        if !base.found {
+            return Ok(capped);
         }
-        let returned = self.history.returned(hole);
-        let measure = returned.map(|returned: &Returned| returned.measure);
-        measure
-            .and_then(|measure| cap::recorded_size(cap.unit, bytes, &measure))
-            .is_some_and(|size| size <= limit)
+        let sent = self.history.text(hole);
+        let differs = sent.len() != capped.shown_bytes || {
+            let whole = base.content.read(self.source)?;
+            let mut shown = Vec::new();
+            for piece in &capped.pieces {
+                match piece {
+                    Piece::Kept(range) => {
+                        shown.extend_from_slice(whole.get(range.clone()).unwrap_or_default());
+                    }
+                    Piece::Inserted(_, text) => shown.extend_from_slice(text.as_bytes()),
+                }
+            }
+            *sent.read(self.source)? != *shown
+        };
+        Ok(Arc::new(Capped { differs, ..(*capped).clone() }))
     }
 
     /// What stands in the place of a result for each layer that may replace it: the replacement
     /// in its first text, nothing in the others.
-    fn replacements(&self, part: &Part, unit: &Unit, program: &Program<'_>) -> Vec<Instead> {
+    fn replacements(
+        &self,
+        number: PartNo,
+        part: &'h Part,
+        unit: &Unit,
+        program: &Program<'_>,
+        left: &mut UnitEffect,
+        effect: &mut Effect,
+    ) -> Result<(), ProjectError> {
         let mut holes = unit.slots.iter().filter_map(|slot| part.holes.get(usize::from(*slot)));
-        let Some(first) = holes.next() else { return Vec::new() };
+        let Some(first) = holes.next() else { return Ok(()) };
         let others = holes.any(|hole| !self.history.text(hole).is_empty());
-        let mut out = Vec::new();
         let mine = program.layers_for(unit.tool);
-        for (layer, (_, step)) in program.layers().iter().enumerate() {
-            let Op::ClearResults(clear) = &step.op else { continue };
-            if mine & bit(layer) == 0 {
+        for (layer, (step, found)) in program.layers().iter().enumerate() {
+            let Op::ClearResults(clear) = &found.op else { continue };
+            if mine & bit(layer) == 0 || clear.replace == Replace::RemovePair {
                 continue;
             }
-            let bytes = first.escape.escaped_bytes(clear.text());
-            let differs = others || !is(self.history.text(first), clear.text());
-            out.push(Instead { layer, bytes, differs });
+            let plain = clear.replace == Replace::Text
+                && !clear.only_if_smaller
+                && !clear.text().contains('{');
+            let text = if plain {
+                Cow::Borrowed(clear.text())
+            } else {
+                let shown = self.shown_text(number, part, unit, effect)?;
+                let name = program.tool_name(unit.tool).unwrap_or_default();
+                let context =
+                    Context { budget: program.budget, counter: None, values: &[("tool", name)] };
+                match text::replacement(clear, &shown, &context) {
+                    Ok(Some(left)) => Cow::Owned(left.lossy(&shown)),
+                    Ok(None) => continue,
+                    Err(unknown) => {
+                        effect.unknown.get_or_insert((*step, unknown));
+                        continue;
+                    }
+                }
+            };
+            let differs = others || !is(self.history.text(first), &text);
+            left.instead.push(Self::instead(program.policy, layer, first, &text, differs));
         }
-        out
+        Ok(())
+    }
+
+    fn instead(policy: &Policy, layer: usize, hole: &Hole, text: &str, differs: bool) -> Instead {
+        let bytes = hole.escape.escaped_bytes(text);
+        Instead {
+            layer,
+            bytes,
+            raw: weigh::raw(policy.estimator, text, bytes),
+            tokens: weigh::tokens_of(policy.estimator, text),
+            differs,
+            text: text.into(),
+        }
+    }
+
+    /// The texts of a unit as the caps leave them, joined.
+    fn shown_text(
+        &self,
+        number: PartNo,
+        part: &'h Part,
+        unit: &Unit,
+        effect: &Effect,
+    ) -> Result<String, ProjectError> {
+        let mut out = Vec::new();
+        for slot in unit.slots.iter().map(|slot| usize::from(*slot)) {
+            let Some(hole) = part.holes.get(slot) else { continue };
+            let cut = effect.cuts.iter().find(|cut| cut.slot == slot);
+            let Some(cut) = cut else {
+                out.extend_from_slice(&self.history.text(hole).read(self.source)?);
+                continue;
+            };
+            let whole = match self.found(hole).filter(|_| cut.found) {
+                Some(found) => found.text.read(self.source)?,
+                None => self.history.text(hole).read(self.source)?,
+            };
+            for piece in &cut.capped.pieces {
+                match piece {
+                    Piece::Kept(range) => {
+                        out.extend_from_slice(whole.get(range.clone()).unwrap_or_default());
+                    }
+                    Piece::Inserted(_, text) => out.extend_from_slice(text.as_bytes()),
+                }
+            }
+        }
+        let slot = unit.slots.first().map_or(0, |slot| usize::from(*slot));
+        String::from_utf8(out)
+            .map_err(|_invalid| ProjectError::NotText { part: number.number(), slot })
+    }
+
+    /// Measures the part and its units by the policy's estimator.
+    fn weigh(
+        &self,
+        number: PartNo,
+        program: &Program<'_>,
+        index: &Index,
+        effect: &mut Effect,
+    ) -> Result<(), ProjectError> {
+        let estimator = program.policy.estimator;
+        let part = self.history.part(number);
+        let known = index.part(number);
+        let mut raw = weigh::envelope(estimator, known.role, u64::from(effect.calls));
+        if !weigh::reads(estimator) {
+            raw = effect.bytes;
+        }
+        for (nth, unit) in known.units.iter().enumerate() {
+            let (measured, tokens) = if weigh::reads(estimator) {
+                let text = self.shown_text(number, part, unit, effect)?;
+                (weigh::raw(estimator, &text, 0), weigh::tokens_of(estimator, &text))
+            } else {
+                let bytes = effect.units.get(nth).map_or(0, |unit| unit.bytes);
+                (bytes, bytes.div_ceil(4))
+            };
+            if let Some(left) = effect.units.get_mut(nth) {
+                (left.raw, left.tokens) = (measured, tokens);
+            }
+            if weigh::reads(estimator) {
+                raw += measured;
+            }
+        }
+        if weigh::reads(estimator) {
+            let skeleton = self.history.skeleton(part);
+            for (slot, (def, hole)) in skeleton.slots.iter().zip(&part.holes).enumerate() {
+                let in_unit =
+                    known.units.iter().any(|u| u.slots.iter().any(|s| usize::from(*s) == slot));
+                let counted = match def.kind {
+                    SlotKind::ITEM_ID | SlotKind::RESULT_NAME => false,
+                    SlotKind::CALL_ID | SlotKind::RESULT_CALL_ID | SlotKind::TOOL_NAME => {
+                        weigh::envelope(estimator, known.role, 1) > 0
+                    }
+                    _ => !in_unit,
+                };
+                if counted {
+                    let bytes = self.history.text(hole).read(self.source)?;
+                    raw += weigh::raw(estimator, &String::from_utf8_lossy(&bytes), 0);
+                }
+            }
+        }
+        effect.raw = raw;
+        Ok(())
     }
 }
 
-/// A text that stands for the sent one: what both begin and end with is the sent one's.
-fn replaced(hole: &Hole, sent: &str, text: &str, caps: usize) -> Capped {
-    let same = |pairs: usize| pairs.min(sent.len()).min(text.len());
-    let start = sent.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
-    let start = sent.floor_char_boundary(same(start));
-    let ends = sent.bytes().rev().zip(text.bytes().rev()).take_while(|(a, b)| a == b).count();
-    let room = (sent.len() - start).min(text.len() - start);
-    let end = sent.ceil_char_boundary(sent.len() - ends.min(room));
-    let kept = sent.len() - end;
-    let middle = text.get(start..text.len() - kept).unwrap_or_default();
-    let pieces = [
-        Piece::Kept(0..start),
-        Piece::Marker(caps.saturating_sub(1), middle.into()),
-        Piece::Kept(end..sent.len()),
-    ];
-    let shown = |piece: &Piece| match piece {
-        Piece::Kept(range) => !range.is_empty(),
-        Piece::Marker(_, text) => !text.is_empty(),
-    };
-    Capped {
-        escaped_bytes: hole.escape.escaped_bytes(text),
-        kept_bytes: (start + kept) as u64,
-        differs: true,
-        pieces: pieces.into_iter().filter(shown).collect(),
+/// Applies a chain of caps to the texts of one result.
+fn chained<'t>(
+    texts: &[&'t str],
+    unit: &Unit,
+    chain: &Chain<'_>,
+    program: &Program<'_>,
+) -> Result<Vec<Shown<'t>>, (usize, Unknown)> {
+    let name = program.tool_name(unit.tool).unwrap_or_default();
+    let context = Context { budget: program.budget, counter: None, values: &[("tool", name)] };
+    let mut shown: Vec<_> = texts.iter().map(|text| Shown::of(text)).collect();
+    for (nth, (index, step)) in chain.caps.iter().enumerate() {
+        if step.applies.single_part && texts.len() != 1 {
+            continue;
+        }
+        let unknown = |unknown| (*index, unknown);
+        if let Op::CapParts(cap) = &step.op {
+            let parts: Vec<String> = shown.iter().map(|shown| shown.text.as_ref().into()).collect();
+            let parts: Vec<_> = parts.iter().map(|text| TextPart::Text(text)).collect();
+            let left = text::cap_parts(cap, &parts, &context).map_err(unknown)?;
+            shown = in_parts(shown, nth, &left);
+            continue;
+        }
+        for shown in &mut shown {
+            if let Some(left) = text::apply(&step.op, &shown.text, &context).map_err(unknown)? {
+                *shown = shown.clone().then(nth, &left);
+            }
+        }
+    }
+    Ok(shown)
+}
+
+/// What `cap_parts` leaves: a text that it adds stands behind the last one, since no message can
+/// have more texts than were recorded.
+fn in_parts<'t>(shown: Vec<Shown<'t>>, nth: usize, left: &[PartShown]) -> Vec<Shown<'t>> {
+    let mut out: Vec<Shown<'t>> = Vec::with_capacity(shown.len());
+    let mut left = left.iter();
+    for (shown, left) in shown.into_iter().zip(&mut left) {
+        out.push(match left {
+            PartShown::Whole | PartShown::Added(_) => shown,
+            PartShown::Cut(cut) => shown.then(nth, cut),
+            PartShown::Omitted => Shown::emptied(),
+        });
+    }
+    if let (Some(PartShown::Added(text)), Some(last)) = (left.next(), out.pop()) {
+        out.push(last.and(nth, text));
+    }
+    out
+}
+
+/// True when recorded sizes alone show that a cap leaves the text whole.
+fn fits(op: &Op, base: &Base<'_>) -> bool {
+    let bytes = base.content.len();
+    match op {
+        Op::CapText(cap) => {
+            let plain = cap.template.is_none() && cap.run_length.is_empty() && !cap.per_stream;
+            let threshold = cap.threshold.or(cap.limit).and_then(Amount::fixed);
+            let scale = u64::from(cap.limit_scale_per_mille >= 1000);
+            let Some(threshold) = threshold.filter(|_| plain && scale == 1) else { return false };
+            let within = |size: u64| match cap.threshold_cmp {
+                crate::policy::Cmp::Above => size <= threshold,
+                _ => size < threshold,
+            };
+            within_unit(cap, bytes, base.measure, &within)
+        }
+        Op::CapLines(cap) => {
+            let lines = base.measure.map(|measure| measure.line_feeds + 1);
+            let bytes_fit = cap.max_bytes.is_none_or(|max| max.fixed() >= Some(bytes));
+            let lines_fit = cap.max_lines.is_none_or(|max| lines.is_some() && max.fixed() >= lines);
+            bytes_fit && lines_fit && cap.max_line.is_none()
+        }
+        _ => false,
+    }
+}
+
+fn within_unit(
+    cap: &CapText,
+    bytes: u64,
+    measure: Option<TextMeasure>,
+    within: &dyn Fn(u64) -> bool,
+) -> bool {
+    match cap.unit {
+        Counted::Bytes => within(bytes),
+        // No character is smaller than a byte.
+        Counted::Chars | Counted::Utf16 if within(bytes) => true,
+        Counted::Chars => measure.is_some_and(|measure| within(measure.chars)),
+        Counted::Utf16 => measure.is_some_and(|measure| within(measure.utf16)),
+        Counted::Lines => measure.is_some_and(|measure| within(measure.line_feeds + 1)),
+        Counted::Columns | Counted::Tokens => false,
     }
 }
 

@@ -1,7 +1,6 @@
 //! Lays a projected request out as segments.
 
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ledger::event::Overlay;
@@ -9,12 +8,11 @@ use ledger::history::{History, Request};
 use ledger::id::PartNo;
 use ledger::render::{Token, tokens};
 
-use super::effect::Effects;
+use super::effect::{Effects, SlotCut};
 use super::index::Index;
 use super::list::List;
 use super::program::Program;
-use crate::memo::{Capped, Piece};
-use crate::policy::Op;
+use crate::memo::Piece;
 use crate::view::{Segment, View};
 
 /// What is needed to lay a request out.
@@ -95,7 +93,7 @@ impl<'r, 'h> Layout<'r, 'h> {
             // The first text of the result carries the replacement.
             let first = units.get(unit).and_then(|unit| unit.slots.first());
             if first.is_some_and(|first| usize::from(*first) == slot) {
-                layout.replacement(number, slot, layer);
+                layout.replacement(number, (unit, slot), layer);
             }
         });
     }
@@ -126,47 +124,33 @@ impl<'r, 'h> Layout<'r, 'h> {
         }
     }
 
-    fn replacement(&mut self, part: PartNo, slot: usize, layer: usize) {
-        let Some((step, found)) = self.program.layers().get(layer) else { return };
+    fn replacement(&mut self, part: PartNo, (unit, slot): (usize, usize), layer: usize) {
+        let Some((step, _)) = self.program.layers().get(layer) else { return };
+        let instead = self.effects.known(part).units.get(unit).and_then(|u| u.instead(layer));
         let Some(hole) = self.history.part(part).holes.get(slot) else { return };
-        let text = match &found.op {
-            Op::ClearResults(clear) => clear.text().into(),
-            Op::Stack(_) => {
-                let Some(text) = self.placed(part, slot, layer) else { return };
-                text
-            }
-            _ => return,
-        };
+        let text = instead.map(|instead| String::from(&*instead.text)).unwrap_or_default();
         self.segments.push(Segment::Inserted { step: *step, text, escape: hole.escape });
     }
 
-    /// What a layer of a stack puts in the place of the result whose first text this is.
-    fn placed(&self, part: PartNo, slot: usize, layer: usize) -> Option<String> {
-        let units = &self.index.part(part).units;
-        let unit = units.iter().position(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));
-        let measured = self.effects.known(part).stack.as_ref()?;
-        let result = measured.results.iter().find(|result| Some(result.unit) == unit)?;
-        let (first, _) = self.program.stack()?;
-        let placed = if layer == first { &result.stale } else { &result.active };
-        placed.as_ref().map(|placed| placed.text.clone())
-    }
-
-    fn slot(&mut self, part: PartNo, slot: usize, cuts: &[(usize, Arc<Capped>)]) {
+    fn slot(&mut self, part: PartNo, slot: usize, cuts: &[SlotCut]) {
         let Some(hole) = self.history.part(part).holes.get(slot) else { return };
         let escape = hole.escape;
-        let Some((_, capped)) = cuts.iter().find(|(cut, _)| *cut == slot) else {
+        let Some(cut) = cuts.iter().find(|cut| cut.slot == slot) else {
             let length = self.history.text(hole).len();
-            let end = usize::try_from(length).unwrap_or(usize::MAX);
-            self.segments.push(Segment::Text { part, slot, range: 0..end, escape });
+            let range = 0..usize::try_from(length).unwrap_or(usize::MAX);
+            self.segments.push(Segment::Text { part, slot, range, found: false, escape });
             return;
         };
         let unit = self.index.part(part).units.iter();
         let mut unit = unit.filter(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));
         let caps = &self.program.chain(unit.next().and_then(|unit| unit.tool)).caps;
-        for piece in &capped.pieces {
+        let found = cut.found;
+        for piece in &cut.capped.pieces {
             self.segments.push(match piece {
-                Piece::Kept(range) => Segment::Text { part, slot, range: range.clone(), escape },
-                Piece::Marker(nth, text) => {
+                Piece::Kept(range) => {
+                    Segment::Text { part, slot, range: range.clone(), found, escape }
+                }
+                Piece::Inserted(nth, text) => {
                     let step = caps.get(*nth).map_or(0, |(step, _)| *step);
                     Segment::Inserted { step, text: text.clone(), escape }
                 }

@@ -15,6 +15,9 @@ use ledger::id::PartNo;
 use super::effect::{Effect, Effects};
 use super::index::{Index, PairKey, UnitKind};
 use super::program::{Mask, before, bit};
+use super::weigh;
+use crate::measure::Estimator;
+use crate::text::Unknown;
 
 /// A result by its place in the list: part, how many equal parts stand before it, and group.
 pub(crate) type Listed = (PartNo, u32, u16);
@@ -38,6 +41,14 @@ pub(crate) struct Sizes {
     pub(crate) cleared: u64,
     /// Units whose text is not the recorded one.
     pub(crate) differing: u64,
+    /// Estimated tokens, where the policy counts them.
+    pub(crate) tokens: u64,
+    /// Tool calls.
+    pub(crate) calls: u64,
+    /// Units of reasoning.
+    pub(crate) reasoning: u64,
+    /// Images and other media.
+    pub(crate) media: u64,
 }
 
 impl Sizes {
@@ -49,6 +60,10 @@ impl Sizes {
         self.capped += other.capped;
         self.cleared += other.cleared;
         self.differing += other.differing;
+        self.tokens += other.tokens;
+        self.calls += other.calls;
+        self.reasoning += other.reasoning;
+        self.media += other.media;
     }
 
     fn take(&mut self, other: &Self) {
@@ -59,6 +74,10 @@ impl Sizes {
         self.capped -= other.capped;
         self.cleared -= other.cleared;
         self.differing -= other.differing;
+        self.tokens -= other.tokens;
+        self.calls -= other.calls;
+        self.reasoning -= other.reasoning;
+        self.media -= other.media;
     }
 }
 
@@ -90,6 +109,8 @@ pub(crate) struct Link {
 /// A conversation's messages.
 #[derive(Debug)]
 pub(crate) struct List {
+    /// What tokens are counted by, where the policy counts them.
+    estimator: Option<Estimator>,
     entries: Vec<Entry>,
     /// Position and unit of each result, in order.
     results: Vec<(usize, usize)>,
@@ -107,6 +128,8 @@ pub(crate) struct List {
     /// For each step of the policy, messages with a text that it looks at and whose whole is not
     /// on record.
     not_whole: BTreeMap<usize, u64>,
+    /// For each step of the policy, messages for which it rests on what is not known.
+    unknown: BTreeMap<usize, (u64, Unknown)>,
     /// For each layer, the stretch that it leaves out as a whole.
     gaps: Vec<Range<usize>>,
     /// For each layer, the first position that an earlier layer had left out and no longer does.
@@ -114,8 +137,9 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) fn new(layers: usize) -> Self {
+    pub(crate) fn new(layers: usize, estimator: Option<Estimator>) -> Self {
         Self {
+            estimator,
             entries: Vec::new(),
             results: Vec::new(),
             user_turns: Vec::new(),
@@ -126,6 +150,7 @@ impl List {
             sums: alloc::vec![Sizes::default(); layers + 1],
             text_bytes: 0,
             not_whole: BTreeMap::new(),
+            unknown: BTreeMap::new(),
             gaps: alloc::vec![0..0; layers],
             revived: alloc::vec![None; layers],
         }
@@ -162,6 +187,16 @@ impl List {
     /// First step that looks at a text whose whole is not on record.
     pub(crate) fn not_whole(&self) -> Option<usize> {
         self.not_whole.keys().next().copied()
+    }
+
+    /// First step that rests on what is not known.
+    pub(crate) fn unknown(&self) -> Option<(usize, Unknown)> {
+        self.unknown.iter().next().map(|(step, (_, unknown))| (*step, *unknown))
+    }
+
+    /// Positions of messages that a person, or the driving program, wrote, in order.
+    pub(crate) fn user_turns(&self) -> &[usize] {
+        &self.user_turns
     }
 
     /// True when the message reaches the layer.
@@ -213,6 +248,44 @@ impl List {
     pub(crate) fn links(&self, position: usize) -> impl Iterator<Item = Link> {
         let links = self.entries.get(position).map(|entry| entry.links.as_slice());
         links.unwrap_or_default().iter().filter_map(|link| self.links.get(*link).copied())
+    }
+
+    /// Tokens of a message as the layer is given it, where the policy counts them.
+    pub(crate) fn tokens_at(&self, ground: Ground<'_, '_>, layer: usize, position: usize) -> u64 {
+        let Some(entry) = self.entries.get(position) else { return 0 };
+        let effect = ground.effects.known(entry.part);
+        entry.sizes(effect, before(layer), self.estimator).tokens
+    }
+
+    /// True for a message that holds tool results.
+    pub(crate) fn has_results(&self, ground: Ground<'_, '_>, position: usize) -> bool {
+        let part = self.entries.get(position).map(|entry| entry.part);
+        part.is_some_and(|part| ground.effects.known(part).results > 0)
+    }
+
+    /// The calls that a result belongs to: position and unit.
+    pub(crate) fn calls_of<'l>(
+        &'l self,
+        ground: Ground<'l, '_>,
+        position: usize,
+        unit: usize,
+    ) -> impl Iterator<Item = (usize, usize)> + 'l {
+        let index = ground.index;
+        let units = self.at(position).map(|(part, _)| index.part(part).units.as_slice());
+        let key = units.and_then(|units| units.get(unit)).and_then(|unit| unit.key);
+        let links = self.links(position).filter(move |link| link.result == position);
+        links.filter_map(move |link| {
+            let (part, _) = self.at(link.call)?;
+            let mut units = index.part(part).units.iter();
+            let call = units.position(|it| it.kind == UnitKind::Call && it.key == key);
+            Some((link.call, call.filter(|_| key.is_some())?))
+        })
+    }
+
+    /// True when a call or a result that reaches the layer has no other side there.
+    pub(crate) fn is_unpaired(&self, layer: usize) -> bool {
+        let Sizes { results, calls, .. } = self.sums(layer);
+        self.broken(layer) > 0 || results != calls || self.results.len() != self.links.len()
     }
 
     /// Links of which one side reaches the layer and the other does not.
@@ -285,13 +358,16 @@ impl List {
         if known.is_user_turn() {
             self.user_turns.push(position);
         }
-        self.text_bytes += known.text_bytes;
+        self.text_bytes += effect.text_bytes;
+        if let Some((step, unknown)) = effect.unknown {
+            self.unknown.entry(step).or_insert((0, unknown)).0 += 1;
+        }
         if let Some(step) = effect.sent_is_whole {
             *self.not_whole.entry(step).or_default() += 1;
         }
         let units = alloc::vec![0; known.units.len()];
         let entry = Entry { part, equal, dropped: 0, touched: 0, units, shadowed, links };
-        let sizes = entry.sizes(effect, 0);
+        let sizes = entry.sizes(effect, 0, self.estimator);
         for sums in &mut self.sums {
             sums.add(&sizes);
         }
@@ -305,9 +381,12 @@ impl List {
             let position = self.entries.len();
             let effect = ground.effects.known(entry.part);
             for (layer, sums) in self.sums.iter_mut().enumerate() {
-                sums.take(&entry.sizes(effect, before(layer)));
+                sums.take(&entry.sizes(effect, before(layer), self.estimator));
             }
-            self.text_bytes -= ground.index.part(entry.part).text_bytes;
+            self.text_bytes -= effect.text_bytes;
+            if let Some((step, _)) = effect.unknown {
+                self.forget_unknown(step);
+            }
             if let Some(step) = effect.sent_is_whole {
                 decrease(&mut self.not_whole, step);
             }
@@ -332,6 +411,14 @@ impl List {
         self.user_turns.truncate(self.user_turns.partition_point(|position| *position < to));
         for gap in &mut self.gaps {
             *gap = gap.start.min(to)..gap.end.min(to);
+        }
+    }
+
+    fn forget_unknown(&mut self, step: usize) {
+        let Some((count, _)) = self.unknown.get_mut(&step) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.unknown.remove(&step);
         }
     }
 
@@ -406,19 +493,20 @@ impl List {
     ) {
         let Some(entry) = self.entries.get_mut(position) else { return };
         let effect = ground.effects.known(entry.part);
+        let estimator = self.estimator;
         for (layer, sums) in self.sums.iter_mut().enumerate().skip(layer + 1) {
-            sums.take(&entry.sizes(effect, before(layer)));
+            sums.take(&entry.sizes(effect, before(layer), estimator));
         }
         change(entry);
         for (layer, sums) in self.sums.iter_mut().enumerate().skip(layer + 1) {
-            sums.add(&entry.sizes(effect, before(layer)));
+            sums.add(&entry.sizes(effect, before(layer), estimator));
         }
     }
 }
 
 impl Entry {
     /// What the message adds to sums when the layers of `mask` have acted.
-    fn sizes(&self, effect: &Effect, mask: Mask) -> Sizes {
+    fn sizes(&self, effect: &Effect, mask: Mask, estimator: Option<Estimator>) -> Sizes {
         if self.dropped & mask != 0 {
             return Sizes::default();
         }
@@ -430,8 +518,14 @@ impl Entry {
             capped: u64::from(effect.capped),
             cleared: 0,
             differing: u64::from(effect.differing),
+            tokens: 0,
+            calls: u64::from(effect.calls),
+            reasoning: u64::from(effect.reasoning),
+            media: u64::from(effect.media),
         };
+        let mut raw = effect.raw;
         if self.touched & mask == 0 {
+            sizes.tokens = estimator.map_or(0, |estimator| weigh::tokens(estimator, raw));
             return sizes;
         }
         for (acts, unit) in self.units.iter().zip(&effect.units) {
@@ -440,10 +534,12 @@ impl Entry {
             sizes.bytes = sizes.bytes - unit.bytes + instead.bytes;
             sizes.shown_bytes -= unit.shown_bytes;
             sizes.capped -= u64::from(unit.capped);
-            sizes.cleared += 1;
+            sizes.cleared += u64::from(unit.is_result);
+            raw = raw - unit.raw + instead.raw;
             sizes.differing -= u64::from(unit.differs);
             sizes.differing += u64::from(instead.differs);
         }
+        sizes.tokens = estimator.map_or(0, |estimator| weigh::tokens(estimator, raw));
         sizes
     }
 }

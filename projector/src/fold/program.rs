@@ -1,16 +1,17 @@
 //! A policy made ready for one run: which steps are for which tool, worked out once.
 //!
-//! The steps that work on whole requests are *layers*, numbered from 0 in the policy's order.
-//! A set of layers is a mask with one bit each; a policy has at most [`STEPS_MAX`] steps, so
-//! that the bits suffice.
+//! Steps that cut single texts make *chains*, one for each tool. The others work on whole requests
+//! and are *layers*, numbered from 0 in the policy's order. A set of layers is a mask with one bit
+//! each; a policy has at most [`STEPS_MAX`] steps, so that the bits suffice.
 
 use alloc::vec::Vec;
 
 use sha2::{Digest as _, Sha256};
 
 use super::index::{Index, ToolNo};
+use crate::measure::Estimator;
 use crate::policy::op::Stack;
-use crate::policy::{At, CapText, Op, Policy, STEPS_MAX, Step};
+use crate::policy::{Budget, KeepUnit, Metric, Op, Policy, STEPS_MAX, Step, TextKind};
 
 const _: () = assert!(STEPS_MAX <= 64, "a mask has 64 bits");
 
@@ -33,12 +34,17 @@ pub(crate) fn bit(layer: usize) -> Mask {
     }
 }
 
+/// True for a step that cuts single texts, whatever stands around them.
+pub(crate) fn is_cap(op: &Op) -> bool {
+    matches!(op, Op::CapText(_) | Op::CapLines(_) | Op::CapParts(_))
+}
+
 /// The caps that results of one tool go through.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain<'p> {
-    /// Step and cap, in order.
-    pub(crate) caps: Vec<(usize, &'p CapText)>,
-    /// SHA-256 of the caps' canonical bytes.
+    /// Place of the step in the policy, and the step.
+    pub(crate) caps: Vec<(usize, &'p Step)>,
+    /// SHA-256 of what decides what the caps leave of a text.
     pub(crate) id: [u8; 32],
 }
 
@@ -50,10 +56,15 @@ pub(crate) struct Program<'p> {
     layers: Vec<(usize, &'p Step)>,
     /// By tool, the unknown one last.
     tools: Vec<ToolProgram<'p>>,
+    /// Some layer counts tokens of single messages or results.
+    pub(crate) counts_tokens: bool,
+    /// What is known of every request.
+    pub(crate) budget: Budget,
 }
 
 #[derive(Debug)]
 struct ToolProgram<'p> {
+    name: Option<Vec<u8>>,
     chain: Chain<'p>,
     /// Layers that are for this tool.
     layers: Mask,
@@ -62,17 +73,19 @@ struct ToolProgram<'p> {
 impl<'p> Program<'p> {
     pub(crate) fn new(policy: &'p Policy, steps: &'p [Step], index: &Index) -> Self {
         let steps = steps.get(..STEPS_MAX).unwrap_or(steps);
-        let numbered = steps.iter().enumerate();
-        let layers = numbered.filter(|(_, step)| step.at != At::Result).flat_map(|numbered| {
+        let layers = steps.iter().enumerate().filter(|(_, step)| !is_cap(&step.op));
+        let layers = layers.flat_map(|numbered| {
             // A stack has one layer for the history and one for the turn that is under way.
             let layers = if matches!(numbered.1.op, Op::Stack(_)) { 2 } else { 1 };
             core::iter::repeat_n(numbered, layers)
         });
         let layers: Vec<_> = layers.collect();
         let names = index.tools().iter().map(|name| Some(name.as_slice()));
-        let tools = names.chain([None]).map(|name| ToolProgram::new(steps, &layers, name));
+        let tools = names.chain([None]).map(|name| ToolProgram::new(policy, steps, &layers, name));
         let tools = tools.collect();
-        Self { policy, layers, tools }
+        let counts_tokens = steps.iter().any(counts_tokens) && policy.estimator != Estimator::None;
+        let budget = Budget { window: window(policy), ..Budget::default() };
+        Self { policy, layers, tools, counts_tokens, budget }
     }
 
     pub(crate) fn layers(&self) -> &[(usize, &'p Step)] {
@@ -97,31 +110,71 @@ impl<'p> Program<'p> {
         self.tool(tool).layers
     }
 
+    /// The name of a tool, where it is text.
+    pub(crate) fn tool_name(&self, tool: Option<ToolNo>) -> Option<&str> {
+        core::str::from_utf8(self.tool(tool).name.as_deref()?).ok()
+    }
+
     fn tool(&self, tool: Option<ToolNo>) -> &ToolProgram<'p> {
         let known = tool.and_then(|tool| self.tools.get(tool as usize));
         known.or_else(|| self.tools.last()).expect("the unknown tool is always there")
     }
 }
 
-impl<'p> ToolProgram<'p> {
-    fn new(steps: &'p [Step], layers: &[(usize, &'p Step)], name: Option<&[u8]>) -> Self {
-        let caps = steps.iter().enumerate().filter_map(|(index, step)| match &step.op {
-            Op::CapText(cap) if step.at == At::Result && step.applies.to(name) => {
-                Some((index, cap))
+/// The share of the context window that the policy uses.
+fn window(policy: &Policy) -> Option<u64> {
+    policy.window.map(|window| crate::policy::share(window, policy.effective_per_mille))
+}
+
+/// True for a step that needs the tokens of single messages or results.
+pub(crate) fn counts_tokens(step: &Step) -> bool {
+    let triggered = step.trigger.is_some_and(|trigger| {
+        matches!(trigger.metric, Metric::EstTokens | Metric::UsageTokens | Metric::RemainingTokens)
+    });
+    triggered
+        || match &step.op {
+            Op::ClearResults(clear) => {
+                let gain = clear.min_gain.as_ref().map(|gain| gain.unit);
+                clear.min_size_tokens > 0
+                    || clear.keep.unit == KeepUnit::Tokens
+                    || gain == Some(KeepUnit::Tokens)
             }
-            _ => None,
-        });
+            Op::Window(window) => {
+                let keep = window.keep.as_ref().map(|keep| keep.unit);
+                keep == Some(KeepUnit::Tokens) || window.unwind_until_free.is_some()
+            }
+            Op::OnOverflow(_) => true,
+            _ => false,
+        }
+}
+
+impl<'p> ToolProgram<'p> {
+    fn new(
+        policy: &Policy,
+        steps: &'p [Step],
+        layers: &[(usize, &'p Step)],
+        name: Option<&[u8]>,
+    ) -> Self {
+        let is_for =
+            |step: &Step| step.applies.to_kind(TextKind::ToolResult) && step.applies.to(name);
+        let caps = steps.iter().enumerate().filter(|(_, s)| is_cap(&s.op) && is_for(s));
         let caps: Vec<_> = caps.collect();
-        let id = if caps.is_empty() { [0; 32] } else { chain_id(&caps) };
-        let bits = layers.iter().enumerate().filter(|(_, (_, step))| step.applies.to(name));
+        let id = if caps.is_empty() { [0; 32] } else { chain_id(policy, &caps, name) };
+        let bits = layers.iter().enumerate().filter(|(_, (_, step))| is_for(step));
         let layers = bits.fold(0, |mask, (layer, _)| mask | bit(layer));
-        Self { chain: Chain { caps, id }, layers }
+        Self { name: name.map(<[u8]>::to_vec), chain: Chain { caps, id }, layers }
     }
 }
 
 /// Names what a chain does: two chains with one id leave the same of every text.
-fn chain_id(caps: &[(usize, &CapText)]) -> [u8; 32] {
-    let steps = caps.iter().map(|(_, cap)| Step::new((*cap).clone())).collect();
-    let policy = Policy::new("chain", steps);
-    Sha256::digest(policy.canonical().as_bytes()).into()
+fn chain_id(policy: &Policy, caps: &[(usize, &Step)], name: Option<&[u8]>) -> [u8; 32] {
+    let step = |(_, step): &(usize, &Step)| Step::new(step.op.clone()).at(step.at);
+    let mut chain = Policy::new("chain", caps.iter().map(step).collect());
+    chain.window = policy.window;
+    chain.effective_per_mille = policy.effective_per_mille;
+    let mut hash = Sha256::new();
+    hash.update(chain.canonical().as_bytes());
+    // Markers may name the tool.
+    hash.update(name.unwrap_or_default());
+    hash.finalize().into()
 }

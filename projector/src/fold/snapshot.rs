@@ -10,8 +10,9 @@ use ledger::history::History;
 use ledger::id::{PartNo, RequestId, SessionId};
 
 use super::list::{Ground, Listed};
-use super::{Layer, ProjectError, Projector, Shared, State};
+use super::{Layer, ProjectError, Projector, Shared, State, Used, support};
 use crate::policy::{Policy, PolicyId};
+use crate::projection::Assumption;
 use crate::stage::clear::ClearState;
 
 const MAGIC: &[u8] = b"counterfold.fold/1\n";
@@ -28,6 +29,12 @@ struct Kept {
     last: RequestId,
     /// By layer; layers that remember nothing are absent.
     layers: BTreeMap<u16, BTreeSet<Listed>>,
+    /// The step that had to act and could not be carried out.
+    refused: Option<u16>,
+    /// Tag and step of what a trigger rested on.
+    assumed: Option<(u8, u16)>,
+    /// What the provider has reported last, beside the estimates.
+    usage: Option<[u64; 5]>,
 }
 
 /// Why a snapshot cannot be used.
@@ -65,6 +72,12 @@ impl Snapshot {
         for (session, kept) in &self.sessions {
             out.extend(session.number().to_le_bytes());
             out.extend(kept.last.number().to_le_bytes());
+            out.extend(kept.refused.map_or(u16::MAX, |step| step).to_le_bytes());
+            let (tag, step) = kept.assumed.unwrap_or((0, 0));
+            out.push(tag);
+            out.extend(step.to_le_bytes());
+            out.push(u8::from(kept.usage.is_some()));
+            out.extend(kept.usage.iter().flatten().flat_map(|value| value.to_le_bytes()));
             number(&mut out, kept.layers.len());
             for (layer, sticky) in &kept.layers {
                 out.extend(layer.to_le_bytes());
@@ -93,17 +106,21 @@ impl Snapshot {
         for _ in 0..reader.u32()? {
             let session = SessionId::new(reader.u32()?);
             let last = RequestId::new(reader.u32()?);
+            let refused = Some(reader.u16()?).filter(|step| *step != u16::MAX);
+            let [tag] = reader.array()?;
+            let assumed = Some((tag, reader.u16()?)).filter(|(tag, _)| *tag != 0);
+            let usage = reader.usage()?;
             let mut layers = BTreeMap::new();
             for _ in 0..reader.u32()? {
-                let layer = u16::from_le_bytes(reader.array()?);
+                let layer = reader.u16()?;
                 let mut sticky = BTreeSet::new();
                 for _ in 0..reader.u32()? {
                     let (part, equal) = (PartNo::new(reader.u32()?), reader.u32()?);
-                    sticky.insert((part, equal, u16::from_le_bytes(reader.array()?)));
+                    sticky.insert((part, equal, reader.u16()?));
                 }
                 layers.insert(layer, sticky);
             }
-            sessions.insert(session, Kept { last, layers });
+            sessions.insert(session, Kept { last, layers, refused, assumed, usage });
         }
         if reader.at != bytes.len() {
             return Err(SnapshotError::Malformed { offset: reader.at });
@@ -137,8 +154,27 @@ impl<'b> Reader<'b> {
         taken.try_into().map_err(|_length| SnapshotError::Malformed { offset })
     }
 
+    fn u16(&mut self) -> Result<u16, SnapshotError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
     fn u32(&mut self) -> Result<u32, SnapshotError> {
         self.array().map(u32::from_le_bytes)
+    }
+
+    fn usage(&mut self) -> Result<Option<[u64; 5]>, SnapshotError> {
+        let offset = self.at;
+        match self.array()? {
+            [0] => Ok(None),
+            [1] => {
+                let mut usage = [0; 5];
+                for value in &mut usage {
+                    *value = self.array().map(u64::from_le_bytes)?;
+                }
+                Ok(Some(usage))
+            }
+            _ => Err(SnapshotError::Malformed { offset }),
+        }
     }
 }
 
@@ -152,7 +188,17 @@ impl<'h> Projector<'h> {
                 }
                 Layer::Clear(_) | Layer::Window | Layer::Stack => None,
             });
-            Some((*session, Kept { last: state.last?, layers: layers.collect() }))
+            let narrow = |step: usize| u16::try_from(step).unwrap_or(u16::MAX);
+            Some((
+                *session,
+                Kept {
+                    last: state.last?,
+                    layers: layers.collect(),
+                    refused: state.refused.map(|(step, _)| narrow(step)),
+                    assumed: state.assumed.and_then(|it| Some((it.tag()?, narrow(it.step())))),
+                    usage: state.usage.map(Used::numbers),
+                },
+            ))
         });
         let policy = *self.program.policy.id().as_bytes();
         Snapshot { policy, sessions: kept.collect() }
@@ -189,7 +235,7 @@ impl<'h> Projector<'h> {
         let other = SnapshotError::OtherRun { ordinal, session: session.number() };
         let info = self.history.sessions().get(session.index()).ok_or(other.clone())?;
         let at = info.requests.binary_search(&kept.last).map_err(|_place| other)?;
-        let mut state = State::new(self.program.layers());
+        let mut state = State::new(&self.program);
         for request in info.requests.iter().take(at + 1) {
             let bad = ProjectError::BadList { ordinal: request.ordinal() };
             let info = self.history.request(*request).ok_or(bad.clone())?;
@@ -208,6 +254,14 @@ impl<'h> Projector<'h> {
             }
         }
         state.last = Some(kept.last);
+        let steps = &self.program.policy.steps;
+        state.refused = kept.refused.and_then(|step| {
+            let step = usize::from(step);
+            Some((step, support::acting(steps.get(step)?)?))
+        });
+        state.assumed =
+            kept.assumed.and_then(|(tag, step)| Assumption::of_tag(tag, usize::from(step)));
+        state.usage = kept.usage.map(Used::of_numbers);
         self.sessions.insert(session, state);
         Ok(())
     }

@@ -4,9 +4,12 @@
 //! border moves by what is new, and only results between the old border and the new one change.
 
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 
+use crate::fold::effect::UnitEffect;
 use crate::fold::list::{Ground, List, Listed};
-use crate::policy::ClearResults;
+use crate::policy::op::Crossing;
+use crate::policy::{ClearResults, GainMode, KeepUnit};
 
 /// What the step remembers of a conversation.
 #[derive(Clone, Debug, Default)]
@@ -40,13 +43,17 @@ pub(crate) fn run(
     state: &mut ClearState,
     fires: bool,
 ) {
-    let border = if fires { border(list, layer, step) } else { 0 };
+    let first = usize::try_from(step.keep.protect_first).unwrap_or(usize::MAX);
+    let border = if fires { border(list, ground, (layer, step)).max(first) } else { first };
+    let border = border.min(list.results().len());
+    state.border = state.border.max(first.min(border));
     if !step.sticky {
+        let border = gained(list, ground, (layer, step), first.min(border)..border);
         for result in state.border..border {
-            set(list, ground, layer, result, true);
+            set(list, ground, (layer, step), result, true);
         }
         for result in border..state.border {
-            set(list, ground, layer, result, false);
+            set(list, ground, (layer, step), result, false);
         }
         state.border = border;
         return;
@@ -54,47 +61,180 @@ pub(crate) fn run(
     for result in state.known..list.results().len() {
         let stays = listed(list, ground, result).is_some_and(|it| state.sticky.contains(&it));
         if stays {
-            set(list, ground, layer, result, true);
+            set(list, ground, (layer, step), result, true);
         }
     }
     state.known = list.results().len();
     // A result that an earlier step had left out was passed over, and may be back.
     if list.take_revived(layer).is_some() {
-        state.border = 0;
+        state.border = first;
     }
+    let border = gained(list, ground, (layer, step), state.border.min(border)..border);
     for result in state.border..border {
         let Some((position, _)) = list.results().get(result).copied() else { continue };
-        if list.reaches(position, layer) && set(list, ground, layer, result, true) {
+        if list.reaches(position, layer) && set(list, ground, (layer, step), result, true) {
             state.sticky.extend(listed(list, ground, result));
         }
     }
     state.border = state.border.max(border);
 }
 
-/// The first of the results that stay, by order. Results that the step is not for take places.
-fn border(list: &List, layer: usize, step: &ClearResults) -> usize {
-    let keep = step.keep.n;
+/// The first of the results that stay, by order.
+fn border(list: &List, ground: Ground<'_, '_>, (layer, step): (usize, &ClearResults)) -> usize {
+    let keep = &step.keep;
     let results = list.results();
-    if list.sums(layer).results <= keep {
+    let at = |position: usize| results.partition_point(|(at, _)| *at < position);
+    let last = u64::from(keep.skip_last_messages);
+    let mut end = nth_last(list, layer, last).unwrap_or(0);
+    if keep.skip_user_turns > 0 {
+        end = end.min(nth_turn(list, layer, u64::from(keep.skip_user_turns)).unwrap_or(0));
+    }
+    let end = at(end);
+    match keep.unit {
+        KeepUnit::Results => by_count(list, layer, step, end),
+        KeepUnit::Messages => nth_last(list, layer, keep.n).map_or(0, at).min(end),
+        KeepUnit::UserTurns => nth_turn(list, layer, keep.n).map_or(0, at).min(end),
+        KeepUnit::Tokens => by_tokens(list, ground, (layer, step), end),
+    }
+}
+
+/// Results that the step is not for take places nonetheless.
+fn by_count(list: &List, layer: usize, step: &ClearResults, end: usize) -> usize {
+    let count = list.sums(layer).results;
+    let polling = u64::from(step.polling.max(1));
+    // With polling, results beyond the last multiple stay too, until the next is reached.
+    let keep = step.keep.n.saturating_add(count % polling);
+    if count <= keep {
         return 0;
     }
     let mut kept = 0;
-    let newest = results.iter().rev().take_while(|(position, _)| {
+    let newest = list.results().iter().take(end).rev().take_while(|(position, _)| {
         if kept == keep {
             return false;
         }
         kept += u64::from(list.reaches(*position, layer));
         true
     });
-    results.len() - newest.count()
+    end - newest.count()
+}
+
+fn by_tokens(
+    list: &List,
+    ground: Ground<'_, '_>,
+    (layer, step): (usize, &ClearResults),
+    end: usize,
+) -> usize {
+    let mut kept = 0;
+    for result in (0..end).rev() {
+        let Some((position, unit)) = list.results().get(result).copied() else { continue };
+        let Some(effect) = unit_effect(list, ground, position, unit) else { continue };
+        if !list.reaches(position, layer) || !effect.is_for(layer) {
+            continue;
+        }
+        kept += effect.tokens;
+        if kept > step.keep.n {
+            return if step.crossing == Crossing::Clear { result + 1 } else { result };
+        }
+    }
+    0
+}
+
+/// Position of the message that so many of the newest begin with; `None`: there are fewer.
+fn nth_last(list: &List, layer: usize, count: u64) -> Option<usize> {
+    if list.sums(layer).messages < count {
+        return None;
+    }
+    let mut position = list.len();
+    for _ in 0..count {
+        position = list.previous(layer, position)?;
+    }
+    Some(position)
+}
+
+/// Position at which the newest so many user turns begin; `None`: there are fewer.
+fn nth_turn(list: &List, layer: usize, count: u64) -> Option<usize> {
+    let nth = usize::try_from(count).ok()?.checked_sub(1);
+    let Some(nth) = nth else { return Some(list.len()) };
+    let mut turns = list.user_turns().iter().rev().filter(|at| list.reaches(**at, layer));
+    turns.nth(nth).copied()
+}
+
+/// Where clearing ends, given what it must gain.
+fn gained(
+    list: &List,
+    ground: Ground<'_, '_>,
+    (layer, step): (usize, &ClearResults),
+    wanted: core::ops::Range<usize>,
+) -> usize {
+    let Some(gain) = step.min_gain.as_ref().filter(|gain| gain.n > 0) else { return wanted.end };
+    let mut gained = 0;
+    for result in wanted.clone() {
+        let Some((position, unit)) = list.results().get(result).copied() else { continue };
+        let Some(effect) = unit_effect(list, ground, position, unit) else { continue };
+        let Some(instead) = effect.instead(layer).filter(|_| list.reaches(position, layer)) else {
+            continue;
+        };
+        if step.sticky && list.is_acted_on(position, unit, layer) {
+            continue;
+        }
+        gained += match gain.unit {
+            KeepUnit::Results | KeepUnit::Messages | KeepUnit::UserTurns => 1,
+            KeepUnit::Tokens if gain.mode == GainMode::Stop => {
+                effect.tokens.saturating_sub(instead.tokens)
+            }
+            KeepUnit::Tokens => effect.tokens,
+        };
+        if gain.mode == GainMode::Stop && gained >= gain.n {
+            return result + 1;
+        }
+    }
+    match gain.mode {
+        GainMode::Stop => wanted.end,
+        GainMode::Refuse if gain.cmp.holds(gained, gain.n) => wanted.end,
+        GainMode::Refuse => wanted.start,
+    }
+}
+
+fn unit_effect<'g>(
+    list: &List,
+    ground: Ground<'g, '_>,
+    position: usize,
+    unit: usize,
+) -> Option<&'g UnitEffect> {
+    let (part, _) = list.at(position)?;
+    ground.effects.known(part).units.get(unit)
 }
 
 /// Sets or takes back the step's mark on a result; false when the step is not for it.
-fn set(list: &mut List, ground: Ground<'_, '_>, layer: usize, result: usize, acts: bool) -> bool {
+fn set(
+    list: &mut List,
+    ground: Ground<'_, '_>,
+    (layer, step): (usize, &ClearResults),
+    result: usize,
+    acts: bool,
+) -> bool {
     let Some((position, unit)) = list.results().get(result).copied() else { return false };
-    let Some((part, _)) = list.at(position) else { return false };
-    let effect = ground.effects.known(part);
-    let is_for = effect.units.get(unit).is_some_and(|unit| unit.is_for(layer));
+    if !mark(list, ground, layer, (position, unit), acts) {
+        return false;
+    }
+    if step.clear_inputs {
+        let calls: Vec<_> = list.calls_of(ground, position, unit).collect();
+        for call in calls {
+            mark(list, ground, layer, call, acts);
+        }
+    }
+    true
+}
+
+fn mark(
+    list: &mut List,
+    ground: Ground<'_, '_>,
+    layer: usize,
+    (position, unit): (usize, usize),
+    acts: bool,
+) -> bool {
+    let effect = unit_effect(list, ground, position, unit);
+    let is_for = effect.is_some_and(|unit| unit.is_for(layer));
     if is_for && list.is_acted_on(position, unit, layer) != acts {
         list.act(ground, layer, (position, unit), acts);
     }

@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod histories;
+#[cfg(test)]
 mod identity;
+#[cfg(test)]
+mod live;
 #[cfg(test)]
 mod maka;
 #[cfg(test)]

@@ -6,9 +6,9 @@ mod store;
 use ledger::content::Content;
 use ledger::event::{
     Added, AnswerItem, Answered, Cause, ContextEdited, Dropped, Event, Headers, Hole, HoleValue,
-    ItemKind, MessageAdded, Origin, Overlay, PartDef, PartUse, RequestCaptured, Returned,
-    RunOpened, Rung, SessionBasis, SessionOpened, Skeleton, SkeletonUse, SlotDef, Splice, Splices,
-    TextMeasure, ToolCalled, ToolReturned, Transfer, Unsplit,
+    ItemKind, MessageAdded, Origin, OutputFound, Overlay, PartDef, PartUse, RequestCaptured,
+    Returned, RunOpened, Rung, SessionBasis, SessionOpened, Skeleton, SkeletonUse, SlotDef, Splice,
+    Splices, TextMeasure, ToolCalled, ToolReturned, Transfer, Unsplit,
 };
 use ledger::history::{Builder, History};
 use ledger::id::{PartNo, RequestId, RunId, SessionId, SkeletonNo, ToolCallId};
@@ -274,6 +274,34 @@ impl Run {
         let slot = self.slot(SlotKind::USER_TEXT, 0, text, value);
         let pieces = vec![literal("{\"role\":\"user\",\"content\":\""), slot, literal("\"}")];
         self.add(session, Part { pieces, ..Part::default() }, Role::User)
+    }
+
+    /// A message of a text.
+    pub(crate) fn speak(&mut self, session: usize, role: Role, text: &str) -> usize {
+        let (word, kind) = match role {
+            Role::System => ("system", SlotKind::SYSTEM_TEXT),
+            Role::Assistant => ("assistant", SlotKind::ASSISTANT_TEXT),
+            _ => ("user", SlotKind::USER_TEXT),
+        };
+        let value = self.own(text);
+        let slot = self.slot(kind, 0, text, value);
+        let begin = literal(&format!("{{\"role\":\"{word}\",\"content\":\""));
+        let pieces = vec![begin, slot, literal("\"}")];
+        self.add(session, Part { pieces, ..Part::default() }, role)
+    }
+
+    /// The whole output of a call, beside what was sent.
+    pub(crate) fn found(&mut self, call: usize, text: &str) {
+        let piece = Returned { text: self.content(text), measure: TextMeasure::of(text) };
+        self.push(Event::OutputFound(OutputFound {
+            call: ToolCallId::new(narrow(call)),
+            index: 0,
+            source: "transcript".into(),
+            record: 0,
+            pieces: vec![piece],
+            dropped: Dropped::Bytes(0),
+            redactions: 0,
+        }));
     }
 
     /// The answer to the conversation's last request calls tools; the message says so.

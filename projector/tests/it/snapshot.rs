@@ -118,7 +118,7 @@ fn a_cut_or_foreign_snapshot_is_refused() {
     let count = made.model.requests.len();
     let snapshot = after(&made, &policy, count);
     let bytes = snapshot.to_bytes();
-    assert!(bytes.len() > 80, "something is remembered");
+    assert!(bytes.len() > 90, "something is remembered");
     for length in 0..bytes.len() {
         let error = Snapshot::from_bytes(&bytes[..length]).unwrap_err();
         assert!(matches!(error, SnapshotError::Malformed { offset } if offset <= length));
