@@ -214,9 +214,9 @@ impl<'h> Projector<'h> {
         let Some(state) = self.sessions.get(&info.session()) else {
             return Err(ProjectError::OutOfOrder { ordinal });
         };
-        let acts = info.captured.unsplit.is_none() && state.refused.is_none();
+        let refused = matches!(fidelity, Fidelity::Refused(_));
         let layout = Layout::new(self.history, &self.index, &self.program, &self.effects);
-        let view = layout.view(info, (&lists.head, &lists.tail), &state.list, acts);
+        let view = layout.view(info, (&lists.head, &lists.tail), &state.list, refused);
         Ok(Projection { request, fidelity, account, view })
     }
 
@@ -255,11 +255,22 @@ impl<'h> Projector<'h> {
             run.note_usage(info.answer.as_ref().map(|(_end, answer)| answer));
         }
         acts &= run.state.refused.is_none();
-        let account = run.account(info.captured.body_bytes, acts, outcome);
+        let recorded_bytes = info.captured.body_bytes;
+        let account = run.account(recorded_bytes, acts, outcome);
         let in_run = outcome.refused.map(|why| Refusal::Unsupported { step: 0, why });
         let fidelity = match self.unsupported.or(in_run) {
             Some(refusal) => Fidelity::Refused(refusal),
             None => fidelity(self.program.policy, info, state, outcome),
+        };
+        let account = match fidelity {
+            Fidelity::Refused(_) => Account {
+                body_bytes: recorded_bytes,
+                recorded_bytes,
+                tokens: self.program.policy.estimator.tokens(recorded_bytes),
+                stack: outcome.account,
+                ..Account::default()
+            },
+            _ => account,
         };
         Ok((fidelity, account))
     }
@@ -293,6 +304,13 @@ impl State {
             }
             Change::Edited(splices) => {
                 self.edited = true;
+                for splice in splices {
+                    if let Some((part, _)) = splice.insert.first()
+                        && splice.remove as usize > splice.insert.len()
+                    {
+                        self.list.note_summary(*part);
+                    }
+                }
                 let numbers = splices.iter().map(|splice| Splice {
                     at: splice.at,
                     remove: splice.remove,

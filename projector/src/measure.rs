@@ -10,7 +10,7 @@ words! {
     pub enum Estimator {
         /// `ceil(bytes / 4)`. Codex CLI's rule for texts.
         B4Ceil = "b4ceil",
-        /// `ceil(code points / 4)`. Maka.
+        /// `ceil(UTF-16 units / 4)`: the source calls them characters. Maka.
         Cp4Ceil = "cp4",
         /// `round(UTF-16 units / 4)`, halves up. opencode.
         U16x4Round = "u16_4round",
@@ -69,7 +69,7 @@ impl Estimator {
         let units = || text.encode_utf16().count() as u64;
         Some(match self {
             Self::B4Ceil | Self::CodexItem => bytes.div_ceil(4),
-            Self::Cp4Ceil => chars().div_ceil(4),
+            Self::Cp4Ceil => units().div_ceil(4),
             Self::U16x4Round => (units() + 2) / 4,
             Self::U16x4Ceil => units().div_ceil(4),
             Self::JsonU16x3Ceil => units().div_ceil(3).max(1),

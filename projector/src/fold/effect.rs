@@ -316,6 +316,14 @@ impl<'h> Effects<'h> {
         }
         if program.counts_tokens {
             self.weigh(number, program, index, &mut effect)?;
+            for (layer, (_, step)) in program.layers().iter().enumerate() {
+                let Op::ClearResults(clear) = &step.op else { continue };
+                for left in effect.units.iter_mut().filter(|unit| unit.is_result) {
+                    if left.tokens < clear.min_size_tokens {
+                        left.instead.retain(|instead| instead.layer != layer);
+                    }
+                }
+            }
         }
         Ok(effect)
     }

@@ -34,16 +34,16 @@ impl<'r, 'h> Layout<'r, 'h> {
         Self { history, index, program, effects, segments: Vec::new() }
     }
 
-    /// The view of a request: parts before the messages, messages, parts after. Where the
-    /// layers do not act, all messages are laid out as the caps leave them.
+    /// The view of a request: parts before the messages, messages, parts after. A request that is
+    /// refused is laid out as it was recorded.
     pub(super) fn view(
         mut self,
         request: &Request,
         (head, tail): (&[PartNo], &[PartNo]),
         list: &List,
-        acts: bool,
+        refused: bool,
     ) -> View {
-        let layers = if acts { self.program.layers().len() } else { 0 };
+        let layers = if refused { 0 } else { self.program.layers().len() };
         for part in head {
             self.frame(*part);
         }
@@ -60,7 +60,7 @@ impl<'r, 'h> Layout<'r, 'h> {
                 }
                 shown += 1;
                 let acting = |unit| list.acting(position, unit).filter(|layer| *layer < layers);
-                self.message(part, marks, first_mark, acting);
+                self.message(part, marks, (first_mark, refused), acting);
             }
             first_mark += count;
         }
@@ -79,11 +79,12 @@ impl<'r, 'h> Layout<'r, 'h> {
         &mut self,
         number: PartNo,
         marks: &[Overlay],
-        first_mark: usize,
+        (first_mark, refused): (usize, bool),
         acting: impl Fn(usize) -> Option<usize>,
     ) {
         let units = &self.index.part(number).units;
         let cuts = self.effects.known(number).cuts.as_slice();
+        let cuts = if refused { &[] } else { cuts };
         self.part(number, marks, first_mark, |layout, slot| {
             let unit =
                 units.iter().position(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));

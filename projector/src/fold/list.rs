@@ -116,6 +116,10 @@ pub(crate) struct List {
     results: Vec<(usize, usize)>,
     /// Positions of messages that a person, or the driving program, wrote.
     user_turns: Vec<usize>,
+    /// Parts that the client put in the place of more messages than they are.
+    summary_parts: BTreeSet<PartNo>,
+    /// Positions of such parts.
+    summaries: Vec<usize>,
     seen: BTreeMap<PartNo, u32>,
     call_at: BTreeMap<PairKey, usize>,
     links: Vec<Link>,
@@ -143,6 +147,8 @@ impl List {
             entries: Vec::new(),
             results: Vec::new(),
             user_turns: Vec::new(),
+            summary_parts: BTreeSet::new(),
+            summaries: Vec::new(),
             seen: BTreeMap::new(),
             call_at: BTreeMap::new(),
             links: Vec::new(),
@@ -197,6 +203,39 @@ impl List {
     /// Positions of messages that a person, or the driving program, wrote, in order.
     pub(crate) fn user_turns(&self) -> &[usize] {
         &self.user_turns
+    }
+
+    /// Notes that the client put a part in the place of more messages than it is: a summary.
+    pub(crate) fn note_summary(&mut self, part: PartNo) {
+        self.summary_parts.insert(part);
+    }
+
+    /// Positions of summaries that the client made, in order.
+    pub(crate) fn summaries(&self) -> &[usize] {
+        &self.summaries
+    }
+
+    /// What a call or a result at a place has in common with its other side.
+    pub(crate) fn key_of(
+        &self,
+        ground: Ground<'_, '_>,
+        position: usize,
+        unit: usize,
+    ) -> Option<PairKey> {
+        let (part, _) = self.at(position)?;
+        ground.index.part(part).units.get(unit)?.key
+    }
+
+    /// The keys of all calls and results that reach the layer, from a position on.
+    pub(crate) fn keys(
+        &self,
+        ground: Ground<'_, '_>,
+        from: usize,
+        layer: usize,
+    ) -> BTreeSet<PairKey> {
+        let entries = self.entries.iter().skip(from).filter(|it| it.dropped & before(layer) == 0);
+        let units = entries.flat_map(|entry| &ground.index.part(entry.part).units);
+        units.filter_map(|unit| unit.key).collect()
     }
 
     /// True when the message reaches the layer.
@@ -358,6 +397,9 @@ impl List {
         if known.is_user_turn() {
             self.user_turns.push(position);
         }
+        if self.summary_parts.contains(&part) {
+            self.summaries.push(position);
+        }
         self.text_bytes += effect.text_bytes;
         if let Some((step, unknown)) = effect.unknown {
             self.unknown.entry(step).or_insert((0, unknown)).0 += 1;
@@ -409,6 +451,7 @@ impl List {
         }
         self.results.truncate(self.results.partition_point(|(position, _)| *position < to));
         self.user_turns.truncate(self.user_turns.partition_point(|position| *position < to));
+        self.summaries.truncate(self.summaries.partition_point(|position| *position < to));
         for gap in &mut self.gaps {
             *gap = gap.start.min(to)..gap.end.min(to);
         }

@@ -5,7 +5,7 @@
 use super::program::{counts_tokens, is_cap};
 use crate::measure::Estimator;
 use crate::policy::op::{MediaAction, OverflowAction, Parity, Replace, SummarySource};
-use crate::policy::{At, Metric, Op, Policy, Step, TextKind, Unit, Window};
+use crate::policy::{At, KeepUnit, Metric, Op, Policy, Step, TextKind, Unit, Window};
 
 /// The first step that cannot be carried out, from 0, and why.
 pub(super) fn unsupported(policy: &Policy) -> Option<(usize, &'static str)> {
@@ -31,6 +31,9 @@ fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
     if estimates && policy.estimator == Estimator::None {
         return Some("the policy names no estimator for its trigger");
     }
+    if counts_tokens(step) && needs_an_estimate(&step.op) && policy.estimator == Estimator::None {
+        return Some("the policy names no estimator for what the step counts");
+    }
     match &step.op {
         Op::CapText(cap) if cap.per_stream => Some("streams of an output are not told apart"),
         Op::ClearResults(clear) if clear.replace == Replace::RemovePair => {
@@ -51,6 +54,17 @@ fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
             (!all).then_some("tool schemas are not chosen")
         }
         _ => None,
+    }
+}
+
+/// True for a step that counts tokens of single messages or results, whatever its trigger.
+fn needs_an_estimate(op: &Op) -> bool {
+    match op {
+        Op::ClearResults(clear) => clear.min_size_tokens > 0 || clear.keep.unit == KeepUnit::Tokens,
+        Op::Window(window) => {
+            window.keep.as_ref().is_some_and(|keep| keep.unit == KeepUnit::Tokens)
+        }
+        _ => false,
     }
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::fold::effect::UnitEffect;
 use crate::fold::list::{Ground, List, Listed};
 use crate::policy::op::Crossing;
-use crate::policy::{ClearResults, GainMode, KeepUnit};
+use crate::policy::{ClearResults, GainMode, KeepUnit, StopAt};
 
 /// What the step remembers of a conversation.
 #[derive(Clone, Debug, Default)]
@@ -43,12 +43,26 @@ pub(crate) fn run(
     state: &mut ClearState,
     fires: bool,
 ) {
+    if step.sticky {
+        take_up(list, ground, (layer, step), state);
+    }
     let first = usize::try_from(step.keep.protect_first).unwrap_or(usize::MAX);
     let border = if fires { border(list, ground, (layer, step)).max(first) } else { first };
     let border = border.min(list.results().len());
-    state.border = state.border.max(first.min(border));
+    let first = first.max(stop(list, (layer, step), border)).min(border);
+    if step.keep.ids_in_tail {
+        by_ids(list, ground, (layer, step), state, first..border);
+        return;
+    }
+    state.border = state.border.max(first);
     if !step.sticky {
         let border = gained(list, ground, (layer, step), first.min(border)..border);
+        if !step.keep.stop_at.is_empty() {
+            // Where the walk ends moves too, so that what was cleared before may stay now.
+            (0..first.min(state.border)).for_each(|result| {
+                set(list, ground, (layer, step), result, false);
+            });
+        }
         for result in state.border..border {
             set(list, ground, (layer, step), result, true);
         }
@@ -58,13 +72,6 @@ pub(crate) fn run(
         state.border = border;
         return;
     }
-    for result in state.known..list.results().len() {
-        let stays = listed(list, ground, result).is_some_and(|it| state.sticky.contains(&it));
-        if stays {
-            set(list, ground, (layer, step), result, true);
-        }
-    }
-    state.known = list.results().len();
     // A result that an earlier step had left out was passed over, and may be back.
     if list.take_revived(layer).is_some() {
         state.border = first;
@@ -77,6 +84,73 @@ pub(crate) fn run(
         }
     }
     state.border = state.border.max(border);
+}
+
+/// Clears what stays cleared, where it is new to the list.
+fn take_up(
+    list: &mut List,
+    ground: Ground<'_, '_>,
+    (layer, step): (usize, &ClearResults),
+    state: &mut ClearState,
+) {
+    for result in state.known..list.results().len() {
+        let stays = listed(list, ground, result).is_some_and(|it| state.sticky.contains(&it));
+        if stays {
+            set(list, ground, (layer, step), result, true);
+        }
+    }
+    state.known = list.results().len();
+}
+
+/// The first result that a walk to older ones still comes to: it ends at what `stop_at` names.
+fn stop(list: &List, (layer, step): (usize, &ClearResults), border: usize) -> usize {
+    let stops = |stop| step.keep.stop_at.contains(&stop);
+    let mut first = 0;
+    if stops(StopAt::Summary) {
+        let summary = list.summaries().iter().rev().find(|at| list.reaches(**at, layer));
+        first = summary.map_or(0, |at| list.results().partition_point(|(result, _)| result < at));
+    }
+    if stops(StopAt::Cleared) {
+        let results = list.results().get(first..border).unwrap_or_default();
+        let cleared = results.iter().rposition(|(position, unit)| {
+            list.reaches(*position, layer) && list.is_acted_on(*position, *unit, layer)
+        });
+        first += cleared.map_or(0, |at| at + 1);
+    }
+    first
+}
+
+/// Clears results but for those whose id the kept part names too.
+fn by_ids(
+    list: &mut List,
+    ground: Ground<'_, '_>,
+    (layer, step): (usize, &ClearResults),
+    state: &mut ClearState,
+    wanted: core::ops::Range<usize>,
+) {
+    let begin = tail(list, (layer, step), wanted.end);
+    let kept = list.keys(ground, begin, layer);
+    for result in 0..list.results().len() {
+        let Some((position, unit)) = list.results().get(result).copied() else { continue };
+        let stays = list.key_of(ground, position, unit).is_some_and(|key| kept.contains(&key));
+        let stuck = listed(list, ground, result).filter(|it| state.sticky.contains(it)).is_some();
+        let acts = stuck || (wanted.contains(&result) && !stays && list.reaches(position, layer));
+        if set(list, ground, (layer, step), result, acts) && acts && step.sticky {
+            state.sticky.extend(listed(list, ground, result));
+        }
+    }
+}
+
+/// Position of the message that the kept part begins with.
+fn tail(list: &List, (layer, step): (usize, &ClearResults), border: usize) -> usize {
+    let begin = match step.keep.unit {
+        KeepUnit::Messages => nth_last(list, layer, step.keep.n),
+        KeepUnit::UserTurns => nth_turn(list, layer, step.keep.n),
+        KeepUnit::Results | KeepUnit::Tokens => {
+            list.results().get(border).map(|(position, _)| *position).or(Some(list.len()))
+        }
+    };
+    begin.unwrap_or(0)
 }
 
 /// The first of the results that stay, by order.
@@ -125,7 +199,8 @@ fn by_tokens(
     end: usize,
 ) -> usize {
     let mut kept = 0;
-    for result in (0..end).rev() {
+    let first = stop(list, (layer, step), end);
+    for result in (first..end).rev() {
         let Some((position, unit)) = list.results().get(result).copied() else { continue };
         let Some(effect) = unit_effect(list, ground, position, unit) else { continue };
         if !list.reaches(position, layer) || !effect.is_for(layer) {

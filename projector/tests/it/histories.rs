@@ -174,7 +174,7 @@ fn swe_agent_leaves_the_same_observations() {
 fn the_agents_sdk_trims_to_the_same_previews() {
     let file: Value = serde_json::from_str(VECTORS).unwrap();
     for vector in vectors("ToolOutputTrimmer", 5) {
-        let text = generated(&file["inputs"][vector["input"].as_str().unwrap()]);
+        let text = generated(&file["inputs"][vector["input"].as_str().unwrap()]).unwrap();
         let parameters = &vector["params"];
         let mut run = Run::new();
         let session = run.session();

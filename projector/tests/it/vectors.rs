@@ -20,7 +20,7 @@ const VECTORS: &str = include_str!("../../../fixtures/vectors/policies-vectors.j
 const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/vectors/peers");
 
 /// A text that a file describes; `None`: it is no Unicode text, or no text.
-fn generated(input: &Value) -> Option<String> {
+pub(crate) fn generated(input: &Value) -> Option<String> {
     if let Some(text) = input.as_str() {
         return Some(text.to_owned());
     }
