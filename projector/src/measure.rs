@@ -69,9 +69,8 @@ impl Estimator {
         let units = || text.encode_utf16().count() as u64;
         Some(match self {
             Self::B4Ceil | Self::CodexItem => bytes.div_ceil(4),
-            Self::Cp4Ceil => units().div_ceil(4),
             Self::U16x4Round => (units() + 2) / 4,
-            Self::U16x4Ceil => units().div_ceil(4),
+            Self::Cp4Ceil | Self::U16x4Ceil => units().div_ceil(4),
             Self::JsonU16x3Ceil => units().div_ceil(3).max(1),
             Self::Gemini1 => message::gemini_text_quarters(text) / 4,
             Self::LcApprox => chars().div_ceil(4) + message::LANGCHAIN_EXTRA,

@@ -7,15 +7,16 @@
 //! Where the whole output of a call was found beside the wire, caps start from it and not from
 //! what the client has sent.
 
+mod caps;
+
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use artifacts::{ArtifactId, Source};
 use ledger::content::Content;
-use ledger::event::{Dropped, Hole, HoleValue, TextMeasure};
+use ledger::event::{Dropped, Hole, HoleValue, OutputFound};
 use ledger::history::{History, Part};
 use ledger::id::PartNo;
 use ledger::wire::SlotKind;
@@ -26,86 +27,12 @@ use super::program::{Chain, Program, bit};
 use super::{ProjectError, weigh};
 use crate::memo::{Capped, Memo, MemoKey, Piece};
 use crate::policy::op::Replace;
-use crate::policy::{Amount, CapText, Op, Policy, Unit as Counted};
-use crate::text::{self, Context, PartShown, TextPart, Unknown};
-
-/// A text as shown so far, and where its bytes come from.
-#[derive(Clone)]
-pub(crate) struct Shown<'t> {
-    pub(crate) text: Cow<'t, str>,
-    pub(crate) pieces: Vec<Piece>,
-}
-
-impl<'t> Shown<'t> {
-    pub(crate) fn of(text: &'t str) -> Self {
-        Self { text: Cow::Borrowed(text), pieces: alloc::vec![Piece::Kept(0..text.len())] }
-    }
-
-    /// True when the pieces are not the whole of a text of `whole_bytes` bytes.
-    pub(crate) fn is_cut(&self, whole_bytes: usize) -> bool {
-        !matches!(self.pieces.as_slice(), [Piece::Kept(range)] if *range == (0..whole_bytes))
-    }
-
-    /// What the cap with this place among the caps leaves.
-    pub(crate) fn then(self, nth: usize, left: &text::Shown) -> Self {
-        let mut pieces = Vec::new();
-        for piece in &left.pieces {
-            match piece {
-                text::Piece::Kept(range) => pieces.extend(self.slice(range)),
-                text::Piece::Inserted(text) => pieces.push(Piece::Inserted(nth, text.clone())),
-                // No JSON string of Unicode text can hold it.
-                text::Piece::Half(_) => pieces.push(Piece::Inserted(nth, "\u{fffd}".into())),
-            }
-        }
-        let text = Cow::Owned(left.lossy(&self.text));
-        Self { text, pieces }
-    }
-
-    /// Nothing is left.
-    fn emptied() -> Self {
-        Self { text: Cow::Borrowed(""), pieces: Vec::new() }
-    }
-
-    /// A text behind what is left.
-    fn and(mut self, nth: usize, text: &str) -> Self {
-        self.pieces.push(Piece::Inserted(nth, text.into()));
-        self.text.to_mut().push_str(text);
-        self
-    }
-
-    fn kept_bytes(&self) -> u64 {
-        let kept = self.pieces.iter().map(|piece| match piece {
-            Piece::Kept(range) => range.len() as u64,
-            Piece::Inserted(..) => 0,
-        });
-        kept.sum()
-    }
-
-    /// The pieces of a range of the shown text.
-    fn slice(&self, range: &Range<usize>) -> Vec<Piece> {
-        let mut out = Vec::new();
-        let mut at = 0;
-        for piece in &self.pieces {
-            let length = match piece {
-                Piece::Kept(kept) => kept.len(),
-                Piece::Inserted(_, text) => text.len(),
-            };
-            let start = range.start.clamp(at, at + length) - at;
-            let end = range.end.clamp(at, at + length) - at;
-            at += length;
-            if start == end {
-                continue;
-            }
-            out.push(match piece {
-                Piece::Kept(kept) => Piece::Kept(kept.start + start..kept.start + end),
-                Piece::Inserted(nth, text) => {
-                    Piece::Inserted(*nth, text.get(start..end).unwrap_or_default().into())
-                }
-            });
-        }
-        out
-    }
-}
+use crate::policy::{CapText, Op, Policy};
+use crate::stage::result::{self, Basis, Known, Made};
+use crate::text::{self, Context, Unknown};
+#[cfg(test)]
+pub(crate) use caps::Shown;
+use caps::{Base, chained, fits, may_be_cut_from, replaced, wrapping};
 
 /// What stands in the place of a unit when a layer acts on it.
 #[derive(Clone, Debug)]
@@ -199,6 +126,10 @@ pub(crate) struct Effect {
     pub(crate) stack: Option<Measured>,
 }
 
+/// What caps leave of the texts of a result, and whether it rests on the whole of them; or the
+/// step that cannot be worked out.
+type Chained = Result<(Vec<SlotCut>, bool), (usize, Unknown)>;
+
 /// Effects on all parts that were asked for.
 pub(crate) struct Effects<'h> {
     history: &'h History,
@@ -211,13 +142,6 @@ impl core::fmt::Debug for Effects<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Effects on {} parts", self.parts.len())
     }
-}
-
-/// The text that a slot's caps start from.
-struct Base<'h> {
-    content: &'h Content,
-    measure: Option<TextMeasure>,
-    found: bool,
 }
 
 impl<'h> Effects<'h> {
@@ -344,21 +268,25 @@ impl<'h> Effects<'h> {
             slots.filter_map(|slot| Some((slot, part.holes.get(slot)?)))
         };
         if let Some((step, _)) = chain.caps.first() {
-            let whole = slots().all(|(_, hole)| unit.whole || self.found(hole).is_some());
-            if !whole {
-                effect.sent_is_whole = Some(effect.sent_is_whole.map_or(*step, |s| s.min(*step)));
-            }
+            let mut whole = true;
             let cuts = match self.caps(number, slots().collect(), unit, chain, program)? {
-                Ok(cuts) => cuts,
+                Ok((cuts, known)) => {
+                    whole = known;
+                    cuts
+                }
                 Err(unknown) => {
                     effect.unknown.get_or_insert(unknown);
                     Vec::new()
                 }
             };
+            if !whole {
+                effect.sent_is_whole = Some(effect.sent_is_whole.map_or(*step, |s| s.min(*step)));
+            }
             for cut in cuts {
                 let Some(hole) = part.holes.get(cut.slot) else { continue };
                 let sent = self.history.text(hole).len();
-                let base = self.base(hole).content.len();
+                let found = self.found(hole).filter(|_| cut.found);
+                let base = found.map_or(sent, |found| found.text.len());
                 left.bytes = left.bytes - hole.escaped_bytes + cut.capped.escaped_bytes;
                 left.shown_bytes = left.shown_bytes - sent + cut.capped.kept_bytes;
                 effect.text_bytes = effect.text_bytes - sent + base;
@@ -406,13 +334,60 @@ impl<'h> Effects<'h> {
         found.pieces.first().filter(|_| found.dropped == Dropped::Bytes(0))
     }
 
-    fn base(&self, hole: &'h Hole) -> Base<'h> {
+    /// The output that fills a slot as another record has it, with a gap or without.
+    fn found_with_gap(&self, hole: &Hole) -> Option<&'h OutputFound> {
+        let HoleValue::Output { call, index } = hole.value else { return None };
+        self.history.call(call)?.found(index)
+    }
+
+    /// What caps start from: the whole output that was found, where what was sent is a cut of it,
+    /// and not something that the client wrote around it.
+    fn base(&self, hole: &'h Hole) -> Result<Base<'h>, ProjectError> {
+        let sent = self.history.text(hole);
         if let Some(found) = self.found(hole) {
-            let measure = Some(found.measure);
-            return Base { content: &found.text, measure, found: true };
+            let (sent, whole) = (sent.read(self.source)?, found.text.read(self.source)?);
+            if may_be_cut_from(&sent, &whole) {
+                let measure = Some(found.measure);
+                return Ok(Base { content: &found.text, measure, found: true });
+            }
         }
         let measure = self.history.returned(hole).map(|returned| returned.measure);
-        Base { content: self.history.text(hole), measure, found: false }
+        Ok(Base { content: sent, measure, found: false })
+    }
+
+    /// Applies caps to an output in its wrapping: what is left, and whether it rests on the whole
+    /// output. A text that the policy cannot read stays as it was sent, and rests on nothing.
+    fn wrapped(
+        &self,
+        number: PartNo,
+        (slot, hole): (usize, &Hole),
+        caps: &[&CapText],
+    ) -> Result<(Option<Arc<Capped>>, bool), ProjectError> {
+        let not_text = |_invalid| ProjectError::NotText { part: number.number(), slot };
+        let bytes = self.history.text(hole).read(self.source)?;
+        let sent = core::str::from_utf8(&bytes).map_err(not_text)?;
+        let found = self.found_with_gap(hole);
+        let mut pieces = Vec::new();
+        for piece in found.map(|found| found.pieces.as_slice()).unwrap_or_default() {
+            pieces.push(piece.text.read(self.source)?);
+        }
+        let mut texts = Vec::with_capacity(pieces.len());
+        for piece in &pieces {
+            texts.push(core::str::from_utf8(piece).map_err(not_text)?);
+        }
+        let known = match texts.as_slice() {
+            [whole] => Some(Known::Whole(whole)),
+            [head, tail] => Some(Known::Ends(head, tail)),
+            _ => None,
+        };
+        let Made::Text(text, basis) = result::make(caps, sent, known) else {
+            return Ok((None, false));
+        };
+        let known = basis == Basis::Known;
+        if text == sent {
+            return Ok((None, known));
+        }
+        Ok((Some(Arc::new(replaced(hole, sent, &text, caps.len()))), known))
     }
 
     /// Caps the texts of a result: what is left of the slots that are not as they were sent.
@@ -423,12 +398,19 @@ impl<'h> Effects<'h> {
         unit: &Unit,
         chain: &Chain<'_>,
         program: &Program<'_>,
-    ) -> Result<Result<Vec<SlotCut>, (usize, Unknown)>, ProjectError> {
-        let bases: Vec<_> = slots.iter().map(|(_, hole)| self.base(hole)).collect();
+    ) -> Result<Chained, ProjectError> {
+        if let Some(caps) = wrapping(chain) {
+            return Ok(Ok(self.all_wrapped(number, slots, &caps)?));
+        }
+        let mut bases = Vec::with_capacity(slots.len());
+        for (_, hole) in &slots {
+            bases.push(self.base(hole)?);
+        }
+        let whole = unit.whole || bases.iter().all(|base| base.found);
         let fits = |base: &Base<'_>| chain.caps.iter().all(|(_, step)| fits(&step.op, base));
         // Caps that the whole text fits change nothing, so that it need not be read for them.
         if bases.iter().all(|base| !base.found && fits(base)) {
-            return Ok(Ok(Vec::new()));
+            return Ok(Ok((Vec::new(), whole)));
         }
         let key = match (slots.as_slice(), bases.as_slice()) {
             ([(_, hole)], [base]) => base.content.artifact().map(|artifact| MemoKey {
@@ -485,7 +467,23 @@ impl<'h> Effects<'h> {
             };
             cuts.push(SlotCut { slot, capped, found: base.found });
         }
-        Ok(Ok(cuts))
+        Ok(Ok((cuts, whole)))
+    }
+
+    /// Applies caps to all texts of a result in their wrapping.
+    fn all_wrapped(
+        &self,
+        number: PartNo,
+        slots: Vec<(usize, &Hole)>,
+        caps: &[&CapText],
+    ) -> Result<(Vec<SlotCut>, bool), ProjectError> {
+        let (mut cuts, mut whole) = (Vec::new(), true);
+        for (slot, hole) in slots {
+            let (capped, known) = self.wrapped(number, (slot, hole), caps)?;
+            whole &= known;
+            cuts.extend(capped.map(|capped| SlotCut { slot, capped, found: false }));
+        }
+        Ok((cuts, whole))
     }
 
     /// A copy that was found, as it is.
@@ -669,97 +667,6 @@ impl<'h> Effects<'h> {
         }
         effect.raw = raw;
         Ok(())
-    }
-}
-
-/// Applies a chain of caps to the texts of one result.
-fn chained<'t>(
-    texts: &[&'t str],
-    unit: &Unit,
-    chain: &Chain<'_>,
-    program: &Program<'_>,
-) -> Result<Vec<Shown<'t>>, (usize, Unknown)> {
-    let name = program.tool_name(unit.tool).unwrap_or_default();
-    let context = Context { budget: program.budget, counter: None, values: &[("tool", name)] };
-    let mut shown: Vec<_> = texts.iter().map(|text| Shown::of(text)).collect();
-    for (nth, (index, step)) in chain.caps.iter().enumerate() {
-        if step.applies.single_part && texts.len() != 1 {
-            continue;
-        }
-        let unknown = |unknown| (*index, unknown);
-        if let Op::CapParts(cap) = &step.op {
-            let parts: Vec<String> = shown.iter().map(|shown| shown.text.as_ref().into()).collect();
-            let parts: Vec<_> = parts.iter().map(|text| TextPart::Text(text)).collect();
-            let left = text::cap_parts(cap, &parts, &context).map_err(unknown)?;
-            shown = in_parts(shown, nth, &left);
-            continue;
-        }
-        for shown in &mut shown {
-            if let Some(left) = text::apply(&step.op, &shown.text, &context).map_err(unknown)? {
-                *shown = shown.clone().then(nth, &left);
-            }
-        }
-    }
-    Ok(shown)
-}
-
-/// What `cap_parts` leaves: a text that it adds stands behind the last one, since no message can
-/// have more texts than were recorded.
-fn in_parts<'t>(shown: Vec<Shown<'t>>, nth: usize, left: &[PartShown]) -> Vec<Shown<'t>> {
-    let mut out: Vec<Shown<'t>> = Vec::with_capacity(shown.len());
-    let mut left = left.iter();
-    for (shown, left) in shown.into_iter().zip(&mut left) {
-        out.push(match left {
-            PartShown::Whole | PartShown::Added(_) => shown,
-            PartShown::Cut(cut) => shown.then(nth, cut),
-            PartShown::Omitted => Shown::emptied(),
-        });
-    }
-    if let (Some(PartShown::Added(text)), Some(last)) = (left.next(), out.pop()) {
-        out.push(last.and(nth, text));
-    }
-    out
-}
-
-/// True when recorded sizes alone show that a cap leaves the text whole.
-fn fits(op: &Op, base: &Base<'_>) -> bool {
-    let bytes = base.content.len();
-    match op {
-        Op::CapText(cap) => {
-            let plain = cap.template.is_none() && cap.run_length.is_empty() && !cap.per_stream;
-            let threshold = cap.threshold.or(cap.limit).and_then(Amount::fixed);
-            let scale = u64::from(cap.limit_scale_per_mille >= 1000);
-            let Some(threshold) = threshold.filter(|_| plain && scale == 1) else { return false };
-            let within = |size: u64| match cap.threshold_cmp {
-                crate::policy::Cmp::Above => size <= threshold,
-                _ => size < threshold,
-            };
-            within_unit(cap, bytes, base.measure, &within)
-        }
-        Op::CapLines(cap) => {
-            let lines = base.measure.map(|measure| measure.line_feeds + 1);
-            let bytes_fit = cap.max_bytes.is_none_or(|max| max.fixed() >= Some(bytes));
-            let lines_fit = cap.max_lines.is_none_or(|max| lines.is_some() && max.fixed() >= lines);
-            bytes_fit && lines_fit && cap.max_line.is_none()
-        }
-        _ => false,
-    }
-}
-
-fn within_unit(
-    cap: &CapText,
-    bytes: u64,
-    measure: Option<TextMeasure>,
-    within: &dyn Fn(u64) -> bool,
-) -> bool {
-    match cap.unit {
-        Counted::Bytes => within(bytes),
-        // No character is smaller than a byte.
-        Counted::Chars | Counted::Utf16 if within(bytes) => true,
-        Counted::Chars => measure.is_some_and(|measure| within(measure.chars)),
-        Counted::Utf16 => measure.is_some_and(|measure| within(measure.utf16)),
-        Counted::Lines => measure.is_some_and(|measure| within(measure.line_feeds + 1)),
-        Counted::Columns | Counted::Tokens => false,
     }
 }
 

@@ -133,7 +133,7 @@ fn by_ids(
     for result in 0..list.results().len() {
         let Some((position, unit)) = list.results().get(result).copied() else { continue };
         let stays = list.key_of(ground, position, unit).is_some_and(|key| kept.contains(&key));
-        let stuck = listed(list, ground, result).filter(|it| state.sticky.contains(it)).is_some();
+        let stuck = listed(list, ground, result).is_some_and(|it| state.sticky.contains(&it));
         let acts = stuck || (wanted.contains(&result) && !stays && list.reaches(position, layer));
         if set(list, ground, (layer, step), result, acts) && acts && step.sticky {
             state.sticky.extend(listed(list, ground, result));
