@@ -106,6 +106,52 @@ pub(crate) fn undo(
     Ok(plain)
 }
 
+/// A body as it is read.
+#[cfg(feature = "live")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Undone<'a> {
+    /// Without the codings that were undone.
+    pub(crate) bytes: std::borrow::Cow<'a, [u8]>,
+    /// What they are called; `None` where the bytes are as sent.
+    pub(crate) coding: Option<&'static str>,
+}
+
+/// Undoes the codings that header fields declare. A body without a coding, or without the one
+/// that is declared, is read as it was sent.
+#[cfg(feature = "live")]
+pub(crate) fn as_read<'a>(
+    body: &'a [u8],
+    headers: &[(String, Vec<u8>)],
+    bytes_max: usize,
+) -> Result<Undone<'a>, Decoding> {
+    let codings = declared(headers);
+    match undo(body, &codings, bytes_max) {
+        Ok(plain) => Ok(Undone { bytes: plain.into(), coding: Some(name(&codings)) }),
+        Err(Decoding::Plain | Decoding::NotAsDeclared) => {
+            Ok(Undone { bytes: body.into(), coding: None })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// As much of a body as can be read; `None` where nobody can look into it.
+#[cfg(feature = "live")]
+pub(crate) fn as_far_as_read(
+    body: &[u8],
+    headers: &[(String, Vec<u8>)],
+    bytes_max: usize,
+) -> Option<Vec<u8>> {
+    match as_read(body, headers, bytes_max) {
+        Ok(undone) => Some(undone.bytes.into_owned()),
+        Err(_) => Some(undo_beginning(body, &declared(headers), bytes_max)?.0),
+    }
+}
+
+#[cfg(feature = "live")]
+fn declared(headers: &[(String, Vec<u8>)]) -> Vec<Coding> {
+    codings(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())))
+}
+
 fn undo_one(bytes: &[u8], coding: Coding, bytes_max: usize) -> Result<Vec<u8>, Decoding> {
     match coding {
         Coding::Gzip if !bytes.starts_with(&GZIP_MAGIC) => Err(Decoding::NotAsDeclared),
@@ -166,11 +212,7 @@ fn read_bounded(decoder: impl Read, bytes_max: usize) -> Result<Vec<u8>, Decodin
 /// `bytes_max`, and whether that is all of it. `None` where nothing can be read at all, as with
 /// a coding that is not known.
 #[cfg(feature = "live")]
-pub(crate) fn undo_beginning(
-    bytes: &[u8],
-    codings: &[Coding],
-    bytes_max: usize,
-) -> Option<(Vec<u8>, bool)> {
+fn undo_beginning(bytes: &[u8], codings: &[Coding], bytes_max: usize) -> Option<(Vec<u8>, bool)> {
     if codings.len() > CODINGS_MAX || codings.contains(&Coding::Other) {
         return None;
     }

@@ -14,11 +14,14 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use ledger::wire::Dialect;
+
 use super::REQUEST_BYTES_MAX;
 use super::error::LiveError;
 use super::http::{AnswerBody, fields, refusal, whole};
 use super::listen::{self, Handler, Signals};
 use super::pump;
+use crate::{coding, intake};
 
 /// A request as it came in.
 #[derive(Clone, Debug)]
@@ -37,13 +40,15 @@ impl Asked {
     /// The body without its content coding; as sent where none is declared or it is not there.
     /// `None` where the coding cannot be undone.
     pub fn plain_body(&self) -> Option<Vec<u8>> {
-        use crate::coding::{Decoding, codings, undo};
-        let named = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
-        match undo(&self.body, &codings(named), REQUEST_BYTES_MAX) {
-            Ok(plain) => Some(plain),
-            Err(Decoding::Plain | Decoding::NotAsDeclared) => Some(self.body.clone()),
+        match coding::as_read(&self.body, &self.headers, REQUEST_BYTES_MAX) {
+            Ok(undone) => Some(undone.bytes.into_owned()),
             Err(_) => None,
         }
+    }
+
+    /// The dialect of a request that asks a model for an answer; `plain` is its plain body.
+    pub fn dialect(&self, plain: &[u8]) -> Option<Dialect> {
+        intake::dialect(&self.method, &self.target, &self.headers, Some(plain))
     }
 }
 

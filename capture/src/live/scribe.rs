@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
-use ledger::event::{RunClosed, Rung};
+use ledger::event::{RunClosed, Rung, notes};
 use ledger::id::RequestId;
 use ledger::recorder::{RecordError, Recorder, Reply, Sent};
 use ledger::wire::Dialect;
@@ -15,7 +15,7 @@ use super::entry::Side;
 use super::error::LiveError;
 use super::proxy::LiveReport;
 use super::{ANSWER_BYTES_MAX, Clock, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
-use crate::coding::{self, Coding, Decoding};
+use crate::coding::{self, Decoding};
 use crate::import::credentials;
 use crate::intake::{self, Arrived, Fields, Intake};
 
@@ -24,10 +24,6 @@ const QUEUE_MAX: usize = 256;
 /// Facts that are written in one commit.
 const BATCH_MAX: usize = 64;
 
-/// Reason of the record that tells what a run rested on.
-const ENVIRONMENT: &str = "environment of the run";
-/// Reason of the record that tells how far a client read.
-const HUNG_UP: &str = "client hung up before the answer's end";
 /// Reason of the record of a request that was sent though it could not be captured.
 const UNCAPTURED: &str = "request sent without being captured";
 /// Reason of the record of an exchange that is no request.
@@ -262,7 +258,7 @@ impl Desk {
 
     fn environment(&mut self, told: Option<&str>) {
         if let Some(told) = told {
-            self.record(ENVIRONMENT, told);
+            self.record(notes::ENVIRONMENT, told);
             self.commit();
         }
     }
@@ -277,16 +273,13 @@ impl Desk {
     }
 
     fn arrival(&mut self, arrival: &Arrival) -> Result<Admitted, Refused> {
-        let codings = declared(&arrival.headers);
-        let (plain, rung, coded) = match coding::undo(&arrival.body, &codings, REQUEST_BYTES_MAX) {
-            Ok(plain) => (Bytes::from(plain), Rung::BodyExact, Some(coding::name(&codings))),
-            // Also where a coding is declared that is not there: these are the bytes as sent.
-            Err(Decoding::Plain | Decoding::NotAsDeclared) => {
-                (arrival.body.clone(), Rung::WireExact, None)
-            }
-            Err(Decoding::TooLarge) => return Err(Refused::TooLarge),
-            Err(_) => return Err(Refused::Coded),
-        };
+        let undone = coding::as_read(&arrival.body, &arrival.headers, REQUEST_BYTES_MAX);
+        let undone = undone.map_err(|error| match error {
+            Decoding::TooLarge => Refused::TooLarge,
+            _ => Refused::Coded,
+        })?;
+        let plain = undone.bytes;
+        let rung = if undone.coding.is_some() { Rung::BodyExact } else { Rung::WireExact };
         let dialect =
             intake::dialect(&arrival.method, &arrival.url, &arrival.headers, Some(&plain));
         let Some(dialect) = dialect else { return Ok(Admitted::Side) };
@@ -295,7 +288,7 @@ impl Desk {
             body: &plain,
             headers: &arrival.headers,
             rung,
-            content_coding: coded,
+            content_coding: undone.coding,
             sent_bytes: arrival.body.len() as u64,
         };
         let taken = self.attempt(|intake| intake.request(&arrived)).ok_or(Refused::Unwritable)?;
@@ -306,9 +299,9 @@ impl Desk {
     }
 
     fn outcome(&mut self, request: RequestId, dialect: Dialect, outcome: &Outcome) {
-        let codings = declared(&outcome.headers);
         let body = outcome.body.as_deref();
-        let plain = body.and_then(|body| decoded(body, &codings));
+        let plain =
+            body.and_then(|body| coding::as_far_as_read(body, &outcome.headers, ANSWER_BYTES_MAX));
         let mime = field(&outcome.headers, "content-type");
         let reply = Reply {
             status: outcome.status,
@@ -324,14 +317,14 @@ impl Desk {
                 "request": request.ordinal(),
                 "delivered_bytes": body.map(<[u8]>::len),
             });
-            self.record(HUNG_UP, &told.to_string());
+            self.record(notes::HUNG_UP, &told.to_string());
         }
     }
 
     fn side(&mut self, mut side: Side) {
         self.report.side += 1;
         let plain = |body: Option<Vec<u8>>, headers: &Fields| {
-            let body = decoded(&body?, &declared(headers))?;
+            let body = coding::as_far_as_read(&body?, headers, ANSWER_BYTES_MAX)?;
             (body.len() <= SIDE_BYTES_MAX).then_some(body)
         };
         side.body = plain(side.body.take(), &side.headers);
@@ -361,19 +354,6 @@ impl Desk {
             intake.into_recorder().close(&closed)?;
         }
         Ok(report)
-    }
-}
-
-fn declared(headers: &Fields) -> Vec<Coding> {
-    coding::codings(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())))
-}
-
-/// As much of a body as can be read; `None` where nobody can look into it.
-fn decoded(body: &[u8], codings: &[Coding]) -> Option<Vec<u8>> {
-    match coding::undo(body, codings, ANSWER_BYTES_MAX) {
-        Ok(plain) => Some(plain),
-        Err(Decoding::Plain | Decoding::NotAsDeclared) => Some(body.to_vec()),
-        Err(_) => Some(coding::undo_beginning(body, codings, ANSWER_BYTES_MAX)?.0),
     }
 }
 
