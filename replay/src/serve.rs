@@ -6,6 +6,7 @@
 //! it has the same bytes, else if it has the same but for what is declared
 //! ([`Rules`]): ids, each of which must stand for one other id, and times.
 
+mod cause;
 mod script;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::assemble::{AssembleError, Assembler};
 use crate::recording::Recording;
 use crate::twin::{Aliases, Compare, Difference, Outcome, Rules};
 
+pub use cause::Cause;
 use script::Script;
 pub use script::{Faults, Served};
 
@@ -57,6 +59,8 @@ pub enum Drift {
         due: RequestId,
         /// The first place that differs.
         at: Difference,
+        /// What it is.
+        cause: Cause,
     },
     /// The request was due later: those before it were left out.
     Skipped {
@@ -113,6 +117,8 @@ pub struct ServeReport {
     pub repeated: u64,
     /// Drifts in the order in which they came, with the number of the arrival, from 1.
     pub drifts: Vec<(u64, Drift)>,
+    /// Requests that came again after they had drifted, with the same drift.
+    pub drifts_again: u64,
     /// Requests of conversations that nobody asked for.
     pub unused: Vec<RequestId>,
     /// The same of side requests (titles, classifiers), which is no drift.
@@ -198,7 +204,7 @@ impl Server {
                 return self.take(candidate, Match::Equal);
             }
         }
-        self.drifted(due.first().map(|(candidate, _body)| *candidate), body)
+        self.drifted(dialect, due.first().map(|(candidate, _body)| *candidate), body)
     }
 
     /// Ends the run.
@@ -310,11 +316,19 @@ impl Server {
         self.script.conversations.get(candidate.conversation).map_or(0, |it| it.next)
     }
 
-    fn drifted(&mut self, due: Option<Candidate>, body: &[u8]) -> Result<Reply, ServeError> {
+    fn drifted(
+        &mut self,
+        dialect: Dialect,
+        due: Option<Candidate>,
+        body: &[u8],
+    ) -> Result<Reply, ServeError> {
         let drift = match due.and_then(|due| Some((due, self.request(due)?))) {
             None => Drift::Extra,
             Some((candidate, due)) => match self.same(candidate, body)? {
-                Some(at) => Drift::Differs { due, at },
+                Some(at) => {
+                    let cause = Cause::of(dialect, &self.body(due)?, body, &at);
+                    Drift::Differs { due, at, cause }
+                }
                 None => return self.take(candidate, Match::Equal),
             },
         };
@@ -330,7 +344,13 @@ impl Server {
     ) -> Result<Reply, ServeError> {
         let request = place.and_then(|place| self.request(place));
         if let Some(drift) = &drift {
-            self.report.drifts.push((self.arrivals, drift.clone()));
+            let last = self.report.drifts.last().map(|(_arrival, last)| last);
+            let again = last == Some(drift) && *drift != Drift::Extra;
+            if again {
+                self.report.drifts_again += 1;
+            } else {
+                self.report.drifts.push((self.arrivals, drift.clone()));
+            }
         }
         let answered = drift.is_none() || self.on_drift == OnDrift::Warn;
         let served = match request.filter(|_request| answered) {

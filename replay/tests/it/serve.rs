@@ -2,7 +2,7 @@
 //! kind of change is named.
 
 use ledger::wire::Dialect;
-use replay::serve::{Drift, Faults, Match, OnDrift, ServeReport, Server};
+use replay::serve::{Cause, Drift, Faults, Match, OnDrift, ServeReport, Server};
 use replay::twin::Rules;
 
 use crate::support::{bodies, import};
@@ -44,8 +44,11 @@ fn a_second_run_of_codex_is_the_same_but_for_its_ids_and_times_until_its_outputs
     let sent = requests("codex-std-limit2000");
     let (matched, report) = serve("codex-std-again", &sent[..5], OnDrift::Fail);
     assert_eq!(matched[..4], [Some(Match::Equal); 4]);
-    let [(5, Drift::Differs { due, at })] = report.drifts.as_slice() else { panic!("{report:?}") };
+    let [(5, Drift::Differs { due, at, cause })] = report.drifts.as_slice() else {
+        panic!("{report:?}")
+    };
     assert_eq!((due.ordinal(), at.pointer.as_str()), (5, "/input/15/output"));
+    assert_eq!(*cause, Cause::ToolOutputCut);
     assert!(report.aliases > 0);
 }
 
@@ -97,9 +100,10 @@ fn a_change_of_a_tool_is_named_by_its_place() {
     let (_, report) = serve("mini-std", &sent, OnDrift::Warn);
     assert_eq!(report.drifts.len(), sent.len());
     for (index, (arrival, drift)) in report.drifts.iter().enumerate() {
-        let Drift::Differs { due, at } = drift else { panic!("{drift:?}") };
+        let Drift::Differs { due, at, cause } = drift else { panic!("{drift:?}") };
         assert_eq!((due.ordinal(), *arrival), (index as u64 + 1, index as u64 + 1));
         assert!(at.pointer.starts_with("/tools/0"), "{at:?}");
+        assert_eq!(*cause, Cause::ToolSchemas);
     }
     assert!(report.unused.is_empty());
 }
@@ -112,9 +116,12 @@ fn one_byte_of_an_output_is_named_by_its_place() {
     body[at] = b'Z';
     let (matched, report) = serve("mini-std", &sent[..4], OnDrift::Fail);
     assert_eq!(matched[..3], [Some(Match::Identical); 3]);
-    let [(4, Drift::Differs { due, at })] = report.drifts.as_slice() else { panic!("{report:?}") };
+    let [(4, Drift::Differs { due, at, cause })] = report.drifts.as_slice() else {
+        panic!("{report:?}")
+    };
     assert_eq!(due.ordinal(), 4);
     assert!(at.pointer.starts_with("/messages/"), "{at:?}");
+    assert_eq!(*cause, Cause::ToolOutput);
 }
 
 #[test]

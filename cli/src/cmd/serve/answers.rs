@@ -4,7 +4,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use capture::live::answering::{Answers, Asked, Given, Piece};
-use ledger::wire::Dialect;
 use replay::serve::{Drift, ServeReport, Served, Server};
 
 use crate::error::{Failure, Kind};
@@ -55,7 +54,7 @@ impl Answers for FromRecording {
         let Some(body) = asked.plain_body() else {
             return refused(400, "the content coding of the body cannot be undone", None);
         };
-        let Some(dialect) = dialect(asked, &body) else {
+        let Some(dialect) = asked.dialect(&body) else {
             desk.side += 1;
             return refused(404, "not a request to a model", None);
         };
@@ -71,27 +70,20 @@ impl Answers for FromRecording {
         };
         match (reply.served, reply.drift) {
             (Some(served), _) => self.served(served),
-            (None, drift) => refused(409, "drift: no such request is due", drift),
+            // The status that no client was seen to try again after.
+            (None, drift) => refused(404, "drift: no such request is due", drift),
         }
     }
 }
 
-fn dialect(asked: &Asked, body: &[u8]) -> Option<Dialect> {
-    if asked.method != "POST" || Dialect::asks_no_model(&asked.target) {
-        return None;
-    }
-    Dialect::of_path(&asked.target).or_else(|| {
-        let anthropic = asked.headers.iter().any(|(name, _)| name == "anthropic-version");
-        Dialect::of_shape(body, anthropic)
-    })
-}
-
 /// An answer of our own: places, never content.
 fn refused(status: u16, words: &str, drift: Option<Drift>) -> Given {
-    let (due, pointer) = match drift {
-        Some(Drift::Differs { due, at }) => (Some(due.ordinal()), Some(at.pointer)),
-        Some(Drift::Skipped { due, .. }) => (Some(due.ordinal()), None),
-        Some(Drift::Extra) | None => (None, None),
+    let (due, pointer, cause) = match drift {
+        Some(Drift::Differs { due, at, cause }) => {
+            (Some(due.ordinal()), Some(at.pointer), Some(cause.words()))
+        }
+        Some(Drift::Skipped { due, .. }) => (Some(due.ordinal()), None, None),
+        Some(Drift::Extra) | None => (None, None, None),
     };
     let told = serde_json::json!({
         "error": {
@@ -99,6 +91,7 @@ fn refused(status: u16, words: &str, drift: Option<Drift>) -> Given {
             "message": words,
             "request_due": due,
             "pointer": pointer,
+            "cause": cause,
         }
     });
     Given {

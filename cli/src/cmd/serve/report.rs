@@ -22,6 +22,7 @@ pub(super) struct Document {
     side: u64,
     aliases: u64,
     drifts: Vec<DriftRow>,
+    drifts_again: u64,
     unused: Vec<u64>,
     unused_side: Vec<u64>,
 }
@@ -34,6 +35,7 @@ struct DriftRow {
     found: Option<u64>,
     pointer: Option<String>,
     what: Option<&'static str>,
+    cause: Option<&'static str>,
     offset: Option<usize>,
 }
 
@@ -46,6 +48,7 @@ fn rows(told: &Told) -> Vec<DriftRow> {
             found: None,
             pointer: None,
             what: None,
+            cause: None,
             offset: None,
         };
         match drift {
@@ -56,11 +59,12 @@ fn rows(told: &Told) -> Vec<DriftRow> {
                 found: Some(found.ordinal()),
                 ..blank
             },
-            Drift::Differs { due, at } => DriftRow {
+            Drift::Differs { due, at, cause } => DriftRow {
                 kind: "differs",
                 due: Some(due.ordinal()),
                 pointer: Some(at.pointer.clone()),
                 what: Some(at.what),
+                cause: Some(cause.words()),
                 offset: Some(at.other_at),
                 ..blank
             },
@@ -82,6 +86,7 @@ pub(super) fn document(recording: &Path, told: &Told) -> Document {
         side: told.side,
         aliases: report.aliases,
         drifts: rows(told),
+        drifts_again: report.drifts_again,
         unused: numbers(&report.unused),
         unused_side: numbers(&report.unused_side),
     }
@@ -91,12 +96,12 @@ pub(super) fn print(told: &Told, ui: &mut Ui) -> Result<(), Stop> {
     let report = &told.report;
     let drifts = rows(told);
     if !drifts.is_empty() {
-        let columns = ["arrival", "drift", "due", "place", "what"];
+        let columns = ["arrival", "drift", "due", "place", "cause"];
         let mut table = Table::new(&columns.map(Column::Left));
         for row in drifts {
             let due = row.due.map_or_else(|| "-".to_owned(), count);
-            let what = match (row.what, row.found) {
-                (Some(what), _) => what.to_owned(),
+            let what = match (row.cause, row.found) {
+                (Some(cause), _) => cause.to_owned(),
                 (None, Some(found)) => format!("request {found} came"),
                 (None, None) => "nothing was due".to_owned(),
             };
