@@ -8,16 +8,23 @@ use capture::live::{LiveError, Signals};
 
 use crate::clients;
 use crate::error::{Failure, Kind};
+use crate::ui::Ui;
 
 /// Returns when the command has ended, with its status.
 pub(crate) fn run(
-    (program, words): (&OsString, &[OsString]),
+    command: &[OsString],
     addr: SocketAddr,
     signals: Result<Signals, LiveError>,
+    ui: &Ui,
 ) -> Result<ExitStatus, Failure> {
     // Ctrl-C reaches the command as well, and it is the command that decides what to do with it.
     let signals = signals.map_err(|error| Failure::of(Kind::Io, &error))?;
-    let mut child = Command::new(program)
+    let pointed = clients::pointed(command, addr);
+    if let Some(words) = &pointed.put_in {
+        ui.note(format_args!("note: this client reads no variable; added to its words: {words}"));
+    }
+    let mut words = pointed.words.iter();
+    let mut child = Command::new(words.next().map_or_else(OsString::new, OsString::clone))
         .args(words)
         .envs(clients::variables(addr))
         .envs(clients::stay_local(|name| std::env::var(name).ok()))

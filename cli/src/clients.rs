@@ -32,6 +32,58 @@ const VARIABLES: [(&str, Api, &str); 6] = [
     ("GEMINI_API_BASE", Api::Gemini, "/v1beta"),
 ];
 
+/// A client that reads no variable: the name of its program, the words that point it at a
+/// listener, and those by which a user shows that this is done already.
+struct ByWords {
+    program: &'static str,
+    words: [&'static str; 2],
+    done: [&'static str; 3],
+}
+
+/// Seen in Codex CLI 0.171: it takes its base URL from its settings alone.
+const BY_WORDS: [ByWords; 1] = [ByWords {
+    program: "codex",
+    words: ["-c", "openai_base_url=\"{proxy}/v1\""],
+    done: ["openai_base_url", "model_provider", "--oss"],
+}];
+
+/// What stands for the listener's base URL in the words of a command.
+const PLACE: &str = "{proxy}";
+
+/// A command as it is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pointed {
+    /// The program and its words.
+    pub(crate) words: Vec<OsString>,
+    /// Words that were put in.
+    pub(crate) put_in: Option<String>,
+}
+
+/// Points a command at a listener where its words have to do it: replaces `{proxy}` in them, and
+/// puts words in for known clients that read no variable.
+pub(crate) fn pointed(command: &[OsString], addr: SocketAddr) -> Pointed {
+    let url = format!("http://{addr}");
+    let place = |word: &OsString| match word.to_str() {
+        Some(text) if text.contains(PLACE) => OsString::from(text.replace(PLACE, &url)),
+        _ => word.clone(),
+    };
+    let mut words: Vec<OsString> = command.iter().map(place).collect();
+    let stem = words.first().and_then(|program| Path::new(program).file_stem());
+    let known = stem.and_then(|stem| BY_WORDS.iter().find(|known| stem == known.program));
+    let known = known.filter(|known| {
+        let names = |word: &OsString| {
+            let word = word.to_string_lossy();
+            known.done.iter().any(|done| word.contains(done))
+        };
+        !words.iter().any(names)
+    });
+    let put_in = known.map(|known| known.words.map(|word| word.replace(PLACE, &url)));
+    if let Some(put_in) = &put_in {
+        words.splice(1..1, put_in.iter().map(OsString::from));
+    }
+    Pointed { words, put_in: put_in.map(|words| words.join(" ")) }
+}
+
 /// Variables that keep clients from sending what is for this machine to another proxy.
 const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
@@ -105,6 +157,24 @@ mod tests {
     fn a_variable_that_is_no_url_is_named() {
         let failure = super::upstreams(|name| (name == "ANTHROPIC_BASE_URL").then(|| "x y".into()));
         assert!(failure.unwrap_err().message.starts_with("ANTHROPIC_BASE_URL is no base URL"));
+    }
+
+    #[test]
+    fn a_command_is_pointed_by_its_words_where_it_reads_no_variable() {
+        let addr = "127.0.0.1:99".parse().unwrap();
+        let pointed = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(OsString::from).collect();
+            let pointed = super::pointed(&words, addr);
+            let words = pointed.words.iter().map(|word| word.to_str().unwrap().to_owned());
+            (words.collect::<Vec<_>>().join(" "), pointed.put_in.is_some())
+        };
+        let base = "openai_base_url=\"http://127.0.0.1:99/v1\"";
+        let put_in = format!("/usr/bin/codex -c {base} exec hi");
+        assert_eq!(pointed(&["/usr/bin/codex", "exec", "hi"]), (put_in, true));
+        let own = ["codex", "-c", "model_provider=x", "exec", "hi"];
+        assert_eq!(pointed(&own), (own.join(" "), false));
+        let told = ["env", "BASE={proxy}/v1", "codex"];
+        assert_eq!(pointed(&told), ("env BASE=http://127.0.0.1:99/v1 codex".to_owned(), false));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub use coverage::{Coverage, Unexplained};
 pub use linked::{Linking, UnlinkedCount};
 
 use crate::recording::Recording;
+use ledger::event::Origin;
 use ledger::event::Rung;
 
 /// What is verified.
@@ -115,6 +116,8 @@ pub struct RecordingReport {
     pub run: String,
     /// Its client.
     pub client: Option<String>,
+    /// It was recorded on the wire, while the client ran.
+    pub is_live: bool,
     /// Head of its log: last sequence number and chain.
     pub head: String,
     /// How its log ends, when not with a seal.
@@ -172,8 +175,14 @@ pub fn verify(recording: &Recording, level: Level, progress: &mut dyn FnMut()) -
     let mut damage = Vec::new();
     let mut notices = Vec::new();
     check::store(recording, &mut damage, &mut notices);
+    let is_live = history.opened().origin == Origin::Proxy;
     if history.closed().is_some_and(|closed| !closed.complete) {
-        notices.push("the source was not read to its end; what came after is not here".to_owned());
+        let words = if is_live {
+            "some requests were sent without being captured; they are not here"
+        } else {
+            "the source was not read to its end; what came after is not here"
+        };
+        notices.push(words.to_owned());
     }
     let requests = check::requests(recording, level, progress);
     let head = recording.head();
@@ -186,6 +195,7 @@ pub fn verify(recording: &Recording, level: Level, progress: &mut dyn FnMut()) -
         path: recording.path().to_path_buf(),
         run: history.opened().run.to_string(),
         client: recording.client(),
+        is_live,
         head: format!("{}:{}", head.seq, head.chain),
         tail,
         requests,

@@ -30,6 +30,9 @@ const EXAMPLE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 808
 /// before it is sent; if it cannot be written, it is not sent and the client gets status 502.
 /// Answers pass as they arrive. Secrets are replaced before anything is written.
 ///
+/// `{proxy}` in the command's words stands for the proxy's base URL, for clients that read no
+/// variable; Codex gets the setting that it needs added.
+///
 /// Without a command, the proxy runs until it is interrupted; point clients at it by hand
 /// (`--env` prints the variables).
 #[derive(Clone, Debug, Args)]
@@ -38,6 +41,7 @@ Examples:
   counterfold record -- mini -t 'fix the failing test'
   counterfold record --into runs --name try-1 -- python agent.py
   counterfold record --upstream https://gateway.example/openai -- codex exec 'say hello'
+  counterfold record -- env MY_BASE={proxy}/v1 my-agent
   counterfold record --listen 127.0.0.1:8080 --into runs
   counterfold record --env --listen 127.0.0.1:8080
 
@@ -121,8 +125,8 @@ pub(crate) fn run(args: &RecordArgs, ui: &mut Ui) -> Ended {
 
 /// Returns when the command has ended, with its status; without one, when a signal came.
 fn run_or_wait(args: &RecordArgs, proxy: &Proxy, ui: &Ui) -> Result<Option<ExitStatus>, Failure> {
-    if let Some(command) = args.command.split_first() {
-        return child::run(command, proxy.addr(), proxy.hold_signals()).map(Some);
+    if !args.command.is_empty() {
+        return child::run(&args.command, proxy.addr(), proxy.hold_signals(), ui).map(Some);
     }
     ui.note(format_args!(
         "recording what comes to http://{} into {}; Ctrl-C ends it",

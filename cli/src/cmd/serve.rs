@@ -118,8 +118,9 @@ pub(crate) fn run(args: &ServeArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
 
 /// Returns when the command has ended, with its exit code; without one, when a signal came.
 fn run_or_wait(args: &ServeArgs, listener: &Answering, ui: &Ui) -> Result<Option<u8>, Failure> {
-    if let Some(command) = args.command.split_first() {
-        let status = child::run(command, listener.addr(), listener.hold_signals())?;
+    if !args.command.is_empty() {
+        let signals = listener.hold_signals();
+        let status = child::run(&args.command, listener.addr(), signals, ui)?;
         return Ok(Some(child::exit_code(status)));
     }
     ui.note(format_args!(

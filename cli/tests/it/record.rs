@@ -180,7 +180,7 @@ fn what_was_recorded_is_served_and_every_drift_is_red() {
     assert_eq!(report(&output)["identical"], 1);
     let other = BODY.replace("hello", "hallo");
     let (answers, output) = replayed(&folder, &[&other]);
-    assert!(answers[0].starts_with("HTTP/1.1 409"), "{}", answers[0]);
+    assert!(answers[0].starts_with("HTTP/1.1 404"), "{}", answers[0]);
     assert!(!answers[0].contains("hallo") && !answers[0].contains("hello"));
     assert_eq!(output.status.code(), Some(1));
     let told = report(&output);

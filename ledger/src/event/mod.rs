@@ -44,7 +44,7 @@ pub use principal::{
 pub use request::{
     Dispatched, Headers, Overlay, RequestCaptured, Rung, Splices, Transfer, Unsplit,
 };
-pub use run::{ImportedRecord, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened};
+pub use run::{ImportedRecord, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened, notes};
 pub use subagent::{Child, SubagentEnded, SubagentSpawned};
 pub use tool::{Dropped, Returned, TextMeasure, ToolCalled, ToolReturned};
 pub use turn::{

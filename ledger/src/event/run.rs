@@ -84,3 +84,20 @@ pub struct ImportedRecord {
     /// The record, redacted.
     pub bytes: Content,
 }
+
+/// Reasons of records that a recorder writes of its own accord, beside what it was given.
+pub mod notes {
+    /// What a run rests on beside its requests: folder, date, versions.
+    pub const ENVIRONMENT: &str = "environment of the run";
+    /// How far a client read an answer before it hung up.
+    pub const HUNG_UP: &str = "client hung up before the answer's end";
+    /// All of them.
+    pub const ALL: [&str; 2] = [ENVIRONMENT, HUNG_UP];
+}
+
+impl ImportedRecord {
+    /// True for what the recorder noted of its own accord: no exchange is behind it.
+    pub fn is_note(&self) -> bool {
+        notes::ALL.contains(&self.reason.as_str())
+    }
+}

@@ -49,7 +49,7 @@ impl Coverage {
     pub(super) fn of(history: &History) -> Self {
         let mut coverage = Self::default();
         let mut unexplained: BTreeMap<String, u64> = BTreeMap::new();
-        for record in history.records() {
+        for record in history.records().iter().filter(|record| !record.is_note()) {
             *unexplained.entry(record.reason.clone()).or_default() += 1;
         }
         for request in history.requests() {

@@ -28,7 +28,8 @@ pub(super) fn print(args: &VerifyArgs, checked: &Checked, ui: &mut Ui) -> Result
         ui.table(&summary(&reports))?;
         legend(&reports, ui)?;
     }
-    if args.level.has_wire() && !reports.is_empty() {
+    let imported = reports.iter().any(|(_, report)| !report.is_live);
+    if args.level.has_wire() && imported {
         ui.line(format_args!(
             "wire: not recorded (these runs were imported; their connections are not on record)"
         ))?;
