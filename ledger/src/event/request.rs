@@ -1,6 +1,7 @@
 //! A request as it was ready to be sent, and the fact that it was sent.
 
 use bincode::{Decode, Encode};
+use sha2::{Digest as _, Sha256};
 
 use super::message::{PartUse, Splice};
 use crate::content::Content;
@@ -128,6 +129,20 @@ pub struct RequestCaptured {
     pub splices: Splices,
     /// Marks on messages, items ascending, then offsets.
     pub overlays: Vec<Overlay>,
+}
+
+impl RequestCaptured {
+    /// Names of the components that a request which was put together does not have. Its options
+    /// are never known to be all.
+    pub fn absent(&self) -> Vec<&'static str> {
+        if self.rung < Rung::Reconstructed {
+            return Vec::new();
+        }
+        let empty: [u8; 32] = Sha256::digest([]).into();
+        let named = ["system", "tools"].into_iter().zip(self.component_digests);
+        let absent = named.filter(|(_, digest)| *digest == empty).map(|(name, _)| name);
+        absent.chain(["options"]).collect()
+    }
 }
 
 /// Header fields, whole or as what changed.

@@ -14,6 +14,8 @@ pub enum Origin {
     Har,
     /// Recorded by a proxy while the client ran.
     Proxy,
+    /// Imported from what a client, or a tool that watched it, wrote about the run.
+    Transcript,
 }
 
 /// A run began.

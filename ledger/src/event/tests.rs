@@ -128,7 +128,7 @@ fn every_variant_of_a_stored_enum_keeps_its_tag() {
     };
     let literal = Skeleton { part_kind: 9, role: 9, literal: inline("9"), slots: Vec::new() };
     let tags: &[&[u32]] = &[
-        &[tag(&Origin::Api), tag(&Origin::Har), tag(&Origin::Proxy)],
+        &[Origin::Api, Origin::Har, Origin::Proxy, Origin::Transcript].map(|it| tag(&it)),
         &[tag(&SessionBasis::Header), tag(&SessionBasis::Content), tag(&SessionBasis::Side)],
         &Rung::ALL.map(|rung| tag(&rung)),
         &[

@@ -49,11 +49,11 @@ pub struct Captured {
 }
 
 /// Digests and sizes of a redacted body.
-struct BodyDigest {
-    body: [u8; 32],
-    components: [[u8; 32]; 4],
-    body_bytes: u64,
-    redactions: u32,
+pub(super) struct BodyDigest {
+    pub(super) body: [u8; 32],
+    pub(super) components: [[u8; 32]; 4],
+    pub(super) body_bytes: u64,
+    pub(super) redactions: u32,
 }
 
 impl Recorder {
@@ -66,17 +66,33 @@ impl Recorder {
         prepared: &Prepared<'_>,
         capture: &Capture<'_>,
     ) -> Result<Captured, RecordError> {
-        let request = u32::try_from(self.requests.len())
-            .map(RequestId::new)
-            .map_err(|_wide| RecordError::TooMany { what: "requests" })?;
         self.session(capture.session)?;
         let whole = Outline {
             head: vec![Piece { kind: PartKind::Verbatim, span: 0..prepared.body.len() }],
             ..Outline::default()
         };
         let outline = prepared.shape.as_ref().unwrap_or(&whole);
-        let lists = self.lists(prepared, outline, capture.session)?;
-        let event = self.captured(request, prepared, outline, capture, &lists)?;
+        let lists = self.lists(prepared, outline, capture.session, 0)?;
+        let digest = self.digest(prepared, outline, &lists);
+        let separator = prepared.body.get(outline.separator.clone()).unwrap_or_default();
+        // The digests of a list that was put together do not go on from this one.
+        self.session(capture.session)?.marks.clear();
+        self.capture_as(prepared, capture, lists, &digest, separator)
+    }
+
+    /// Appends the fact and remembers the lists.
+    pub(super) fn capture_as(
+        &mut self,
+        prepared: &Prepared<'_>,
+        capture: &Capture<'_>,
+        lists: Lists,
+        digest: &BodyDigest,
+        separator: &[u8],
+    ) -> Result<Captured, RecordError> {
+        let request = u32::try_from(self.requests.len())
+            .map(RequestId::new)
+            .map_err(|_wide| RecordError::TooMany { what: "requests" })?;
+        let event = self.captured(request, prepared, capture, &lists, digest, separator)?;
         let captured = Captured {
             request,
             body_bytes: event.body_bytes,
@@ -101,14 +117,13 @@ impl Recorder {
         &mut self,
         request: RequestId,
         prepared: &Prepared<'_>,
-        outline: &Outline,
         capture: &Capture<'_>,
         lists: &Lists,
+        digest: &BodyDigest,
+        separator: &[u8],
     ) -> Result<RequestCaptured, RecordError> {
-        let digest = self.digest(prepared, outline, lists);
         let (attempt, attempt_of) = self.attempt(capture.session, request, lists)?;
         let (base, splices) = self.splices(capture.session, lists)?;
-        let separator = prepared.body.get(outline.separator.clone()).unwrap_or_default();
         let redacted = digest.redactions > 0;
         Ok(RequestCaptured {
             request,

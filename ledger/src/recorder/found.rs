@@ -8,7 +8,7 @@ use artifacts::{GetError, Source as _};
 use super::{RecordError, Recorder};
 use crate::content::{Bytes, Content};
 use crate::event::{Dropped, Event, OutputFound, Returned, TextMeasure};
-use crate::id::ToolCallId;
+use crate::id::{SessionId, ToolCallId};
 
 /// A call of the run, by everything that another record may name it with.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub enum FoundText<'a> {
 impl Recorder {
     /// The calls so far, in order.
     pub fn calls_seen(&self) -> Vec<CallSeen> {
-        let session = |session: crate::id::SessionId| self.sessions.get(session.index());
+        let session = |session: SessionId| self.sessions.get(session.index());
         self.links
             .calls()
             .map(|(call, facts, state)| CallSeen {
@@ -70,6 +70,11 @@ impl Recorder {
                 texts: state.texts.clone(),
             })
             .collect()
+    }
+
+    /// The call that a conversation knows by the provider's id; else that of another one.
+    pub fn call_named(&self, session: SessionId, provider_id: &[u8]) -> Option<ToolCallId> {
+        self.links.call_by_id(session, provider_id)
     }
 
     /// The bytes of a text that this recorder stored.

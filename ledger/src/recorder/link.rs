@@ -165,7 +165,7 @@ impl Links {
         self.answers.get(&at.request)?.get(usize::from(at.item))
     }
 
-    fn call_by_id(&self, session: SessionId, id: &[u8]) -> Option<ToolCallId> {
+    pub(super) fn call_by_id(&self, session: SessionId, id: &[u8]) -> Option<ToolCallId> {
         let own = self.by_call_id.get(&(Some(session), id.to_vec()));
         own.or_else(|| self.by_call_id.get(&(None, id.to_vec()))).copied()
     }

@@ -61,15 +61,17 @@ struct NewItem {
 }
 
 impl Recorder {
-    /// Numbers the parts of a body and tells what is new in the conversation.
+    /// Numbers the parts of a body and tells what is new in the conversation. The body's own
+    /// items stand behind the first `keep` of the list before.
     pub(super) fn lists(
         &mut self,
         prepared: &Prepared<'_>,
         outline: &Outline,
         session: SessionId,
+        keep: usize,
     ) -> Result<Lists, RecordError> {
         self.observe_escape(prepared, session)?;
-        let (items, item_splices) = self.items(prepared, session)?;
+        let (items, item_splices) = self.items(prepared, session, keep)?;
         let head = self.pieces(prepared, &outline.head, session)?;
         let tail = self.pieces(prepared, &outline.tail, session)?;
         Ok(Lists { head, items, item_splices, tail })
@@ -97,8 +99,11 @@ impl Recorder {
         &mut self,
         prepared: &Prepared<'_>,
         session: SessionId,
+        keep: usize,
     ) -> Result<(Vec<PartNo>, Vec<Splice<PartNo>>), RecordError> {
-        let mut list = Vec::with_capacity(prepared.items.len());
+        let kept = self.session(session)?.items.get(..keep).unwrap_or_default();
+        let mut list = Vec::with_capacity(kept.len() + prepared.items.len());
+        list.extend_from_slice(kept);
         let mut new = HashMap::new();
         for item in &prepared.items {
             if let Some(part) = self.table.find(PartKind::Item, item.key) {

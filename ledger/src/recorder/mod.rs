@@ -8,6 +8,7 @@ mod answer;
 mod capture;
 mod clean;
 mod found;
+mod grow;
 mod headers;
 mod link;
 mod lists;
@@ -25,6 +26,7 @@ use artifacts::redact::Redactor;
 pub use answer::Reply;
 pub use capture::{Capture, Captured};
 pub use found::{CallSeen, Found, FoundText};
+pub use grow::Grown;
 pub use headers::Sent;
 pub use parts::RawKey;
 pub use prepare::{Prepared, PreparedItem};
@@ -120,6 +122,9 @@ pub enum RecordError {
     /// The system has no randomness to give.
     #[error("no randomness available for new ids")]
     NoRandomness,
+    /// Pieces that make no body, or a list that is not there to keep.
+    #[error("pieces make no body of their dialect")]
+    Misshapen,
     /// A fact that does not fit what was recorded before.
     #[error(transparent)]
     Misfit(#[from] Box<JournalError>),
@@ -190,6 +195,8 @@ struct Session {
     first_attempt: Option<RequestId>,
     attempt: u16,
     unanswered: bool,
+    /// Digests after each message of the last list that was put together.
+    marks: Vec<grow::Mark>,
     /// Header fields as last recorded, per direction.
     sent_headers: Option<headers::LastHeaders>,
     got_headers: Option<headers::LastHeaders>,

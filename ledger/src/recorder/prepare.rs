@@ -53,6 +53,14 @@ impl<'a> Prepared<'a> {
         Self { body, dialect, shape, items }
     }
 
+    /// Outlines `body` and leaves the marks on its items where they are.
+    pub(super) fn whole(dialect: Dialect, body: &'a [u8]) -> Self {
+        let shape = outline(dialect, body).map_err(|error| error.to_string());
+        let spans = shape.as_ref().map(|outline| outline.items.as_slice()).unwrap_or_default();
+        let items = spans.iter().map(|span| whole_item(body, span.clone())).collect();
+        Self { body, dialect, shape, items }
+    }
+
     /// Why the body is kept whole, if it is.
     pub fn unsplit(&self) -> Option<&str> {
         self.shape.as_ref().err().map(String::as_str)

@@ -83,7 +83,8 @@ pub enum OutlineError {
 }
 
 impl Dialect {
-    fn list_key(self) -> &'static [u8] {
+    /// The member that holds the message list, with its quotes.
+    pub(crate) fn list_key(self) -> &'static [u8] {
         match self {
             Self::AnthropicMessages | Self::OpenAiChat => b"\"messages\"",
             Self::OpenAiResponses => b"\"input\"",
