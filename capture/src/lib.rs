@@ -13,3 +13,4 @@ pub mod lane;
 #[cfg(feature = "live")]
 pub mod live;
 pub mod side;
+pub mod transcript;

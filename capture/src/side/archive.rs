@@ -36,7 +36,16 @@ pub fn read(path: &Path, joiner: &mut Joiner<'_>) -> Result<(), SideError> {
     }
     let failed = |source| SideError::Open { path: path.to_path_buf(), source };
     let plain = File::open(path).and_then(sniff).map_err(failed)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if [".jsonl", ".json", ".traj"].iter().any(|end| uncoded(&name).ends_with(end)) {
+        return one(uncoded(&name), plain, joiner);
+    }
     archive(plain, joiner)
+}
+
+/// A file name without the ending of a compression.
+fn uncoded(name: &str) -> &str {
+    [".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
 }
 
 fn folder(root: &Path, at: &Path, depth: usize, joiner: &mut Joiner<'_>) -> Result<(), SideError> {

@@ -18,7 +18,7 @@ use crate::error::{Ended, Failure, Kind, Outcome, map};
 use crate::report::number::counted;
 use crate::ui::Ui;
 
-const RECORDER: &str = concat!("counterfold ", env!("CARGO_PKG_VERSION"));
+pub(super) const RECORDER: &str = concat!("counterfold ", env!("CARGO_PKG_VERSION"));
 
 /// Make a recording of each log of agent-protocol messages
 ///
@@ -85,7 +85,8 @@ pub(crate) struct AcpArgs {
     command: Vec<std::ffi::OsString>,
 }
 
-fn now_unix_ns() -> u64 {
+/// Now, in Unix nanoseconds.
+pub(super) fn now_unix_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,7 @@
 //! `import har`: one recording per file, and everything that could not be understood spelled out.
 
 pub(super) mod jsonl;
+pub(super) mod paths;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +21,16 @@ use crate::ui::{Tone, Ui};
 
 /// Names that a folder is searched for.
 const SUFFIXES: [&str; 3] = [".har", ".har.zst", ".har.gz"];
+
+/// What to import: paths of any known format, or files of one format with its own options.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(super) of: Option<ImportCommand>,
+    #[command(flatten)]
+    pub(super) paths: paths::PathsArgs,
+}
 
 /// Where recordings come from.
 #[derive(Debug, Subcommand)]

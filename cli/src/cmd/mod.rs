@@ -41,21 +41,27 @@ use crate::ui::Ui;
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make recordings from files of other programs
+    /// Make recordings of the runs that other programs wrote down
     ///
-    /// Each kind of file has a command of its own.
-    #[command(
-        subcommand,
-        after_help = "\
+    /// Looks into folders, recognizes each file by what it holds and makes one recording per run:
+    /// sessions of Claude Code, Codex and other clients, trajectories, traces, HAR files. A source
+    /// that was imported before is skipped; one that has changed since becomes a new recording
+    /// that names the earlier one. Secrets are replaced before anything is stored, every record
+    /// that is not understood is kept with its bytes, and the table at the end counts them.
+    /// Where a source has no request bodies they are put together from its messages, on the rung
+    /// `reconstructed`, and never claimed byte for byte. The subcommands take one format each,
+    /// with options of its own.
+    #[command(after_help = "\
 Examples:
+  counterfold import ~/.claude/projects
+  counterfold import ~/.codex/sessions ~/.gemini/tmp --into runs
+  counterfold import logs/run.eval trace.otlp.json --format json
   counterfold import har session.har --into runs
-  counterfold import acp session.acp.jsonl --into runs
 
 Exit codes:
-  0  all files were imported, or were there already
-  2  some file could not be imported, or not to its end"
-    )]
-    Import(import::ImportCommand),
+  0  all files of known formats were imported, or were there already
+  2  some file could not be imported, or not to its end, or no file is of a known format")]
+    Import(import::ImportArgs),
     Record(record::RecordArgs),
     Serve(serve::ServeArgs),
     Verify(verify::VerifyArgs),
@@ -113,9 +119,12 @@ pub(crate) use log::tail;
 /// Runs a command.
 pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     match command {
-        Command::Import(import::ImportCommand::Har(args)) => import::run(&args, ui),
-        Command::Import(import::ImportCommand::Acp(args)) => acp::import(&args, ui),
-        Command::Import(import::ImportCommand::Jsonl(args)) => import::jsonl::run(&args, ui),
+        Command::Import(args) => match args.of {
+            None => import::paths::run(&args.paths, ui),
+            Some(import::ImportCommand::Har(args)) => import::run(&args, ui),
+            Some(import::ImportCommand::Acp(args)) => acp::import(&args, ui),
+            Some(import::ImportCommand::Jsonl(args)) => import::jsonl::run(&args, ui),
+        },
         Command::Record(args) => record::run(&args, ui),
         Command::Serve(args) => serve::run(&args, scratch, ui),
         Command::Verify(args) => verify::run(&args, scratch, ui),

@@ -150,6 +150,7 @@ fn run_opened(event: &RunOpened) -> Facts {
         Origin::Api => "api",
         Origin::Har => "har",
         Origin::Proxy => "proxy",
+        Origin::Transcript => "transcript",
     };
     vec![
         ("run", event.run.to_string().into()),
@@ -221,6 +222,10 @@ fn request_captured(event: &RequestCaptured) -> Facts {
         facts.push(("attempt", event.attempt.into()));
     }
     some(&mut facts, "redactions", u64::from(event.redactions));
+    let absent = event.absent();
+    if !absent.is_empty() {
+        facts.push(("absent", absent.join(", ").into()));
+    }
     if let Some(unsplit) = &event.unsplit {
         facts.push(("unsplit", unsplit.reason.as_str().into()));
     }

@@ -16,6 +16,7 @@ mod failures;
 mod forge;
 mod har;
 mod import;
+mod import_paths;
 mod inspect;
 mod json;
 mod pipe;

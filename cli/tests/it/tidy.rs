@@ -138,7 +138,7 @@ fn unsafe_code_threads_clocks_and_printing_stay_where_they_belong() {
     };
     let below_cli = ["artifacts", "ledger", "capture", "projector", "replay"];
     only("unsafe {", &["artifacts/src/fs/map.rs"], &CRATES);
-    only("par_iter", &["replay/src/sweep.rs"], &CRATES);
+    only("par_iter", &["replay/src/sweep.rs", "cli/src/cmd/import/paths.rs"], &CRATES);
     // A listener has a thread for the recorder, and measures how long an answer took.
     let live = |file: &str| format!("capture/src/live/{file}.rs");
     let (proxy, scribe, exchange) = (live("proxy"), live("scribe"), live("exchange"));
