@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(read.json.str("b"), Some("x\u{e9}\u{1f600}\n"));
         assert_eq!(read.json.items("a").len(), 4);
         assert_eq!(read.json.items("a")[1].raw, b"-2.5e3");
-        assert_eq!(read.end, 62);
+        assert_eq!(read.end, 61);
     }
 
     #[test]
