@@ -7,22 +7,23 @@ pub(crate) mod credentials;
 pub(crate) mod digest;
 mod entry;
 mod report;
+mod taken;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use artifacts::redact::Redactor;
 use ledger::event::{Origin, RunClosed};
-use ledger::fs::{LogReader, OpenError};
-use ledger::history::History;
 use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
 
 pub use report::{ImportReport, Note, NoteKind};
+pub use taken::NameTaken;
 
 use crate::har::{HarError, HarReader, Limits, sniff};
 use crate::side;
 use digest::DigestReader;
 use entry::Importer;
+pub(crate) use taken::Holder;
 
 /// Why a file was not imported, or not to its end.
 #[derive(Debug, thiserror::Error)]
@@ -53,27 +54,9 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
     },
-    /// The name is taken by something else.
-    #[error("name is taken by another recording: {}", recording.display())]
-    NameTaken {
-        /// The folder.
-        recording: PathBuf,
-    },
-    /// The recording of this name holds the beginning of a file that was cut, or of one whose
-    /// import was interrupted.
-    #[error("recording of this name is incomplete: {}", recording.display())]
-    Incomplete {
-        /// The folder.
-        recording: PathBuf,
-    },
-    /// The recording that is there cannot be compared with the file.
-    #[error("recording that has this name cannot be read: {}", recording.display())]
-    Existing {
-        /// The folder.
-        recording: PathBuf,
-        /// Why.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    /// The name of its recording cannot be used.
+    #[error(transparent)]
+    Taken(#[from] NameTaken),
     /// The recording cannot be written.
     #[error("recording cannot be written: {}", recording.display())]
     Record {
@@ -227,46 +210,14 @@ fn compare(
     name: &str,
     redactor: &Redactor,
 ) -> Result<ImportReport, ImportError> {
-    let taken = || ImportError::NameTaken { recording: recording.to_path_buf() };
-    let history = match load(recording) {
-        Ok(history) => history,
-        Err(Unreadable::NotARecording) => return Err(taken()),
-        Err(Unreadable::Other(source)) => {
-            return Err(ImportError::Existing { recording: recording.to_path_buf(), source });
-        }
-    };
-    let complete = history.closed().and_then(|closed| closed.source_digest);
-    let recorded = match (complete, history.opened().origin) {
-        (Some(digest), _) => digest,
-        // Whether it is the same file cannot be told from a part of it.
-        (None, Origin::Har) => {
-            return Err(ImportError::Incomplete { recording: recording.to_path_buf() });
-        }
-        (None, _) => return Err(taken()),
-    };
-    let reader = open(path, redactor)?;
-    let found = digest(reader).map_err(|source| ImportError::Har {
+    let holder = Holder::read(recording, Origin::Har)?;
+    let found = digest(open(path, redactor)?).map_err(|source| ImportError::Har {
         path: path.to_path_buf(),
         source,
         kept: None,
     })?;
-    if found != recorded {
-        return Err(taken());
-    }
+    let history = holder.same(found)?;
     Ok(ImportReport::skipped(name, recording, history.requests().len() as u64))
-}
-
-enum Unreadable {
-    NotARecording,
-    Other(Box<dyn std::error::Error + Send + Sync>),
-}
-
-fn load(recording: &Path) -> Result<History, Unreadable> {
-    let mut reader = LogReader::open(recording).map_err(|error| match error {
-        OpenError::NotARecording { .. } => Unreadable::NotARecording,
-        other => Unreadable::Other(Box::new(other)),
-    })?;
-    ledger::fs::history(&mut reader).map_err(|error| Unreadable::Other(Box::new(error)))
 }
 
 impl Importer {

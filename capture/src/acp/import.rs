@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use artifacts::redact::Redactor;
 use ledger::event::{Origin, RunClosed};
-use ledger::fs::{Head, LogReader};
+use ledger::fs::Head;
 use ledger::identity::journal::JournalError;
 use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
 
@@ -15,6 +15,7 @@ use super::message::parse;
 use super::session::{Counts, Protocol, Taken};
 use crate::har::sniff;
 use crate::import::digest::DigestReader;
+use crate::import::{Holder, NameTaken};
 
 /// Why a log was not imported.
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +51,9 @@ pub enum AcpError {
         /// The file.
         path: PathBuf,
     },
-    /// The name is taken by something else, or by the beginning of this.
-    #[error("name is taken by another recording: {}", recording.display())]
-    NameTaken {
-        /// The folder.
-        recording: PathBuf,
-    },
+    /// The name of its recording cannot be used.
+    #[error(transparent)]
+    Taken(#[from] NameTaken),
     /// The recording cannot be written.
     #[error("recording cannot be written: {}", recording.display())]
     Record {
@@ -133,7 +131,7 @@ pub fn import_acp(
     }
     let failed = |source| AcpError::Record { recording: recording.clone(), source };
     let mut source = open(path, &redactor)?;
-    let recorder = begin(&recording, &name, options).map_err(failed)?;
+    let recorder = begin(&recording, &name, options, Origin::Acp).map_err(failed)?;
     let mut run = Run::new(recorder, Protocol::new(options.tools.clone()));
     let stop = run.lines(&mut source, options.now_unix_ns);
     let read = match stop {
@@ -173,6 +171,7 @@ pub(super) fn begin(
     recording: &Path,
     name: &str,
     options: &AcpOptions<'_>,
+    origin: Origin,
 ) -> Result<Recorder, RecordError> {
     let identity = match options.identity {
         Some(identity) => identity,
@@ -180,7 +179,7 @@ pub(super) fn begin(
     };
     let spec = RunSpec {
         identity,
-        origin: Origin::Api,
+        origin,
         source: Some(name),
         recorder: options.recorder,
         durability: Durability::Batched,
@@ -188,17 +187,13 @@ pub(super) fn begin(
     Recorder::create(recording, Redactor::core(), &spec)
 }
 
+/// A name that is taken: fine when it is the same log, else an error.
 fn compare(path: &Path, recording: PathBuf, redactor: &Redactor) -> Result<AcpReport, AcpError> {
-    let history = LogReader::open(&recording)
-        .ok()
-        .and_then(|mut reader| ledger::fs::history(&mut reader).ok());
-    let recorded = history.and_then(|history| history.closed()?.source_digest);
+    let holder = Holder::read(&recording, Origin::Acp)?;
     let mut source = open(path, redactor)?.into_inner();
     let failed = |source| AcpError::Read { path: path.to_path_buf(), bytes: 0, source };
     source.drain().map_err(failed)?;
-    if recorded != Some(source.finish()) {
-        return Err(AcpError::NameTaken { recording });
-    }
+    holder.same(source.finish())?;
     let counts = Counts::default();
     Ok(AcpReport { recording, skipped: true, counts, unread_lines: 0, long_lines: 0, head: None })
 }

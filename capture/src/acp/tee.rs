@@ -6,6 +6,7 @@ use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ledger::event::Origin;
 use ledger::recorder::RecordError;
 
 use super::Direction;
@@ -63,7 +64,7 @@ impl Tee {
         options: &TeeOptions<'_>,
         now_unix_ns: fn() -> u64,
     ) -> Result<Self, RecordError> {
-        let recorder = begin(recording, name, &options.acp)?;
+        let recorder = begin(recording, name, &options.acp, Origin::Stdio)?;
         let run = Run::new(recorder, Protocol::new(options.acp.tools.clone()));
         Ok(Self {
             run: Mutex::new(Some(run)),

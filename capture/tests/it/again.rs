@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use capture::import::ImportError;
+use capture::import::{ImportError, NameTaken};
 
 use crate::support::{Exchange, files, har_of, import, recorded, told};
 
@@ -43,7 +43,7 @@ fn another_file_of_the_same_name_is_refused_and_nothing_is_touched() {
     for other in [whole.as_str(), &whole[..whole.len() - 1], "", "text", &(file_of("one") + " ")] {
         fs::write(&file, other).unwrap();
         let error = import(&file, &out).unwrap_err();
-        assert!(matches!(error, ImportError::NameTaken { .. }), "{}", told(&error));
+        assert!(matches!(error, ImportError::Taken(NameTaken::Other { .. })), "{}", told(&error));
         assert_eq!(files(&out), before);
     }
 }
@@ -59,7 +59,10 @@ fn a_recording_of_a_cut_file_is_not_taken_for_the_whole_file() {
     let before = files(&out);
     for bytes in [&whole[..whole.len() - 2], whole.as_str()] {
         fs::write(&file, bytes).unwrap();
-        assert!(matches!(import(&file, &out), Err(ImportError::Incomplete { .. })));
+        assert!(matches!(
+            import(&file, &out),
+            Err(ImportError::Taken(NameTaken::Incomplete { .. }))
+        ));
         assert_eq!(files(&out), before);
     }
 }
@@ -73,7 +76,7 @@ fn a_folder_or_file_that_is_no_recording_is_left_alone() {
     fs::create_dir_all(out.join("run")).unwrap();
     fs::write(out.join("run/notes"), "mine").unwrap();
     let before = files(&out);
-    assert!(matches!(import(&file, &out), Err(ImportError::NameTaken { .. })));
+    assert!(matches!(import(&file, &out), Err(ImportError::Taken(NameTaken::Other { .. }))));
     assert_eq!(files(&out), before);
     fs::remove_dir_all(&out).unwrap();
     fs::create_dir_all(&out).unwrap();
@@ -96,7 +99,7 @@ fn a_damaged_recording_is_named_and_left_alone() {
     fs::write(&log, bytes).unwrap();
     let before = files(&out);
     let error = import(&file, &out).unwrap_err();
-    assert!(matches!(error, ImportError::Existing { .. }), "{}", told(&error));
+    assert!(matches!(error, ImportError::Taken(NameTaken::Existing { .. })), "{}", told(&error));
     assert_eq!(files(&out), before);
 }
 

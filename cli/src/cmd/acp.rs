@@ -215,7 +215,7 @@ fn make_folder(into: &Path) -> Result<(), Failure> {
 fn failed(error: &AcpError) -> Failure {
     let kind = match error {
         AcpError::NoMessage { .. } => Kind::Format,
-        AcpError::NameTaken { .. } => Kind::Taken,
+        AcpError::Taken(error) => return map::taken(error),
         AcpError::NoName { .. } => Kind::Usage,
         AcpError::Record { source, .. } => return map::unrecorded(source),
         _ => Kind::Io,

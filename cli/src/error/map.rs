@@ -2,7 +2,7 @@
 
 use artifacts::GetError;
 use capture::har::HarError;
-use capture::import::ImportError;
+use capture::import::{ImportError, NameTaken};
 use ledger::fs::{CreateError, LockError, OpenError, ReadError};
 use ledger::recorder::RecordError;
 use projector::ProjectError;
@@ -128,21 +128,30 @@ pub(crate) fn import(error: &ImportError) -> Failure {
         ImportError::Open { path, source } => file("open", path, source),
         ImportError::NoName { .. } => Failure::of(Kind::Usage, error)
             .hint("a recording is named after its file; rename the file"),
-        ImportError::NameTaken { recording } => Failure::of(Kind::Taken, error).hint(format!(
-            "choose another --into, or remove {} if you do not need it",
-            recording.display()
-        )),
-        ImportError::Incomplete { recording } => Failure::of(Kind::Taken, error).hint(format!(
+        ImportError::Taken(error) => taken(error),
+        ImportError::Record { source, .. } => record(error, source),
+        _ => Failure::of(Kind::Io, error),
+    }
+}
+
+/// A name of a recording that cannot be used.
+pub(crate) fn taken(error: &NameTaken) -> Failure {
+    let failure = Failure::of(Kind::Taken, error);
+    match error {
+        NameTaken::Incomplete { recording } => failure.hint(format!(
             "{} has what came before a cut; import the whole file with another --into, or remove \
              the recording first",
             recording.display()
         )),
-        ImportError::Existing { recording, .. } => Failure::of(Kind::Taken, error).hint(format!(
+        NameTaken::Existing { recording, .. } => failure.hint(format!(
             "choose another --into, or look at it with `counterfold log {}`",
             recording.display()
         )),
-        ImportError::Record { source, .. } => record(error, source),
-        _ => Failure::of(Kind::Io, error),
+        NameTaken::Other { recording } => failure.hint(format!(
+            "choose another --into, or remove {} if you do not need it",
+            recording.display()
+        )),
+        _ => failure,
     }
 }
 

@@ -151,6 +151,8 @@ fn run_opened(event: &RunOpened) -> Facts {
         Origin::Har => "har",
         Origin::Proxy => "proxy",
         Origin::Transcript => "transcript",
+        Origin::Acp => "acp",
+        Origin::Stdio => "stdio",
     };
     vec![
         ("run", event.run.to_string().into()),

@@ -121,6 +121,8 @@ pub enum Unlinked {
     NoSuchCall,
     /// A second, different result for a call that had already returned.
     SecondResult,
+    /// A result that fits more than one call: it is joined to none of them.
+    SeveralCalls,
 }
 
 impl Unlinked {
@@ -130,6 +132,7 @@ impl Unlinked {
             Self::NoSuchAnswer => "assistant text that no recorded answer holds",
             Self::NoSuchCall => "result of a call that no recorded answer asked for",
             Self::SecondResult => "second result for a call that had already returned",
+            Self::SeveralCalls => "result that fits more than one call",
         }
     }
 }

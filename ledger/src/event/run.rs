@@ -16,6 +16,10 @@ pub enum Origin {
     Proxy,
     /// Imported from what a client, or a tool that watched it, wrote about the run.
     Transcript,
+    /// Imported from a log of protocol messages between a client and its agent.
+    Acp,
+    /// Recorded on the standard streams between a client and its agent while both ran.
+    Stdio,
 }
 
 /// A run began.

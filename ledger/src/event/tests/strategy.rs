@@ -81,12 +81,15 @@ fn added() -> impl Strategy<Value = Added> {
     let cause = prop_oneof![
         request().prop_map(Cause::Answer),
         call().prop_map(Cause::ToolResult),
-        Just(Cause::UserInput),
-        Just(Cause::Inserted),
-        Just(Cause::Returned),
-        Just(Cause::Unlinked(Unlinked::NoSuchAnswer)),
-        Just(Cause::Unlinked(Unlinked::NoSuchCall)),
-        Just(Cause::Unlinked(Unlinked::SecondResult)),
+        prop::sample::select(vec![
+            Cause::UserInput,
+            Cause::Inserted,
+            Cause::Returned,
+            Cause::Unlinked(Unlinked::NoSuchAnswer),
+            Cause::Unlinked(Unlinked::NoSuchCall),
+            Cause::Unlinked(Unlinked::SecondResult),
+            Cause::Unlinked(Unlinked::SeveralCalls),
+        ]),
     ];
     (part_use(), cause).prop_map(|(part, cause)| Added { part, cause })
 }
@@ -276,12 +279,13 @@ fn tool() -> impl Strategy<Value = Event> {
 }
 
 /// Any event of any kind.
+/// Boxed, since all kinds together would take most of a test's stack.
 pub(super) fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        3 => run(),
-        3 => conversation(),
-        5 => exchange(),
-        2 => tool(),
-        7 => super::strategy_identity::event(),
+        3 => run().boxed(),
+        3 => conversation().boxed(),
+        5 => exchange().boxed(),
+        2 => tool().boxed(),
+        7 => super::strategy_identity::event().boxed(),
     ]
 }
