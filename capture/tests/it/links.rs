@@ -128,17 +128,58 @@ fn two_results_of_one_call_in_one_message_make_no_second_return() {
 }
 
 #[test]
-fn one_id_for_two_calls_of_an_answer_gives_no_unreadable_recording() {
+fn t42_a_result_that_fits_two_calls_of_an_answer_is_joined_to_neither() {
     let asked = chat_calls(&[("a", "f"), ("b", "g"), ("a", "h")]);
     let (one, two) = (chat_result("a", "one"), chat_result("a", "two"));
+    let other = chat_result("b", "of b");
     let run = Run::of(&[
         Exchange::chat(&[USER]).answer(chat_answer(&asked)),
-        Exchange::chat(&[USER, &asked, &one, &two]),
+        Exchange::chat(&[USER, &asked, &one, &other, &two]),
     ]);
     assert_eq!(run.history.calls().len(), 3);
-    assert_eq!(run.causes(1)[0], answer(0));
-    let returned = run.outputs().into_iter().flatten().flatten().count();
-    assert!(returned > 0);
+    let several = Cause::Unlinked(Unlinked::SeveralCalls);
+    assert_eq!(run.causes(1), [answer(0), several, result(1), several]);
+    assert_eq!(run.outputs(), outputs(&[None, Some("of b"), None]));
+}
+
+#[test]
+fn t41_an_id_that_comes_again_pairs_with_the_call_that_waits() {
+    let (first, second) = (chat_calls(&[("call_0", "f")]), chat_calls(&[("call_0", "g")]));
+    let (one, two) = (chat_result("call_0", "one"), chat_result("call_0", "two"));
+    let run = Run::of(&[
+        Exchange::chat(&[USER]).answer(chat_answer(&first)),
+        Exchange::chat(&[USER, &first, &one]).answer(chat_answer(&second)),
+        Exchange::chat(&[USER, &first, &one, &second, &two]),
+    ]);
+    assert_eq!(run.causes(1), [answer(0), result(0)]);
+    assert_eq!(run.causes(2), [answer(1), result(1)]);
+    assert_eq!(run.outputs(), outputs(&[Some("one"), Some("two")]));
+    // The first one was given up: its id is that of the last answer's call now.
+    let more = r#"{"role":"user","content":"never mind"}"#;
+    let run = Run::of(&[
+        Exchange::chat(&[USER]).answer(chat_answer(&first)),
+        Exchange::chat(&[USER, more]).answer(chat_answer(&second)),
+        Exchange::chat(&[USER, more, &second, &two]),
+    ]);
+    assert_eq!(run.causes(2), [answer(1), result(1)]);
+    assert_eq!(run.outputs(), outputs(&[None, Some("two")]));
+}
+
+#[test]
+fn t40_a_result_of_a_call_that_two_other_conversations_have_is_of_no_call() {
+    let other = r#"{"role":"user","content":"other"}"#;
+    let third = r#"{"role":"user","content":"third"}"#;
+    let asked = chat_calls(&[("call_1", "f")]);
+    let late = chat_result("call_1", "late");
+    let run = Run::of(&[
+        Exchange::chat(&[USER]).answer(chat_answer(&asked)),
+        Exchange::chat(&[other]).answer(chat_answer(&asked)),
+        Exchange::chat(&[third]).answer(chat_answer(r#"{"content":"hm"}"#)),
+        Exchange::chat(&[third, &late]),
+    ]);
+    assert_eq!(run.lanes(), [vec![1], vec![2], vec![3, 4]]);
+    assert_eq!(run.causes(3), [Cause::Unlinked(Unlinked::SeveralCalls)]);
+    assert_eq!(run.outputs(), outputs(&[None, None]));
 }
 
 #[test]
@@ -228,7 +269,7 @@ fn a_call_that_was_given_up_does_not_take_the_result_of_a_later_one() {
 }
 
 #[test]
-fn results_of_unknown_calls_and_unnamed_results_are_of_no_call() {
+fn t40_results_of_unknown_calls_and_unnamed_results_are_of_no_call() {
     let asked = chat_calls(&[("a", "f")]);
     let unnamed = r#"{"role":"tool","content":"who asked?"}"#;
     let unknown = chat_result("z", "who asked?");

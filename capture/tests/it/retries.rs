@@ -26,7 +26,7 @@ fn chat() -> Exchange {
 const DONE: &str = r#"{"choices":[{"message":{"content":"done"},"finish_reason":"stop"}]}"#;
 
 #[test]
-fn a_repeated_request_is_an_attempt_until_it_is_answered() {
+fn m49_a_repeated_request_is_an_attempt_until_it_is_answered() {
     let error = r#"{"error":{"message":"slow down","code":"rate_limited"}}"#;
     let begun = r#"{"choices":[{"delta":{"content":"do"}}]}"#;
     let run = Run::of(&[
@@ -50,7 +50,7 @@ fn a_repeated_request_is_an_attempt_until_it_is_answered() {
 }
 
 #[test]
-fn a_request_with_something_new_is_no_attempt() {
+fn m49_a_request_with_something_new_is_no_attempt() {
     let more = r#"{"role":"user","content":"more"}"#;
     let run = Run::of(&[chat().status(500), Exchange::chat(&[USER, more]), chat()]);
     assert_eq!(attempts(&run), [(1, None), (1, None), (1, None)]);

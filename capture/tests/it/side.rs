@@ -192,7 +192,7 @@ fn formats(json: &str) -> [(&'static str, &'static str, String); 8] {
 }
 
 #[test]
-fn every_format_gives_the_output_of_its_call() {
+fn t41_every_format_gives_the_output_of_its_call_and_makes_no_second_call() {
     let text = "the first words of it \u{e9} and \"all\" the rest\n";
     for (format, path, file) in formats(&quoted(text)) {
         let joined = Joined::of(&[(path, &file)]);
@@ -201,6 +201,7 @@ fn every_format_gives_the_output_of_its_call() {
         assert_eq!(joined.notes(), [], "{path}");
         let report = &joined.report;
         assert_eq!((report.calls, report.whole, report.ends), (3, 1, 0), "{path}");
+        assert_eq!(joined.history.calls().len(), 3, "{path}");
         assert_eq!(report.formats.keys().copied().collect::<Vec<_>>(), [format]);
         assert_eq!(report.stopped, None);
         // What was sent is still what was sent.
@@ -245,7 +246,7 @@ fn what_an_agent_cut_itself_is_two_ends_and_not_a_whole() {
 }
 
 #[test]
-fn what_cannot_be_joined_is_counted() {
+fn t40_what_cannot_be_joined_is_counted() {
     let line = |id: &str, output: &str| {
         format!(
             "{{\"messages\":[{{\"tool_call_id\":\"{id}\",\"extra\":{{\"raw_output\":\"{output}\"}}}}]}}"

@@ -72,7 +72,8 @@ impl Recorder {
             .collect()
     }
 
-    /// The call that a conversation knows by the provider's id; else that of another one.
+    /// The call that a conversation knows by the provider's id; else that of another one. `None`
+    /// where several have it.
     pub fn call_named(&self, session: SessionId, provider_id: &[u8]) -> Option<ToolCallId> {
         self.links.call_by_id(session, provider_id)
     }

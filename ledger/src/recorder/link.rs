@@ -71,7 +71,8 @@ pub(super) struct Links {
     answers: HashMap<RequestId, Vec<ItemFacts>>,
     by_text: HashMap<(SessionId, ItemKey), ItemRef>,
     by_item_id: HashMap<Vec<u8>, ItemRef>,
-    by_call_id: HashMap<(Option<SessionId>, Vec<u8>), ToolCallId>,
+    /// Calls that have an id, oldest first: of a conversation, and of any. Ids repeat.
+    by_call_id: HashMap<(Option<SessionId>, Vec<u8>), Vec<ToolCallId>>,
     calls: BTreeMap<ToolCallId, Call>,
     /// Calls of a conversation that have not returned, oldest first.
     open: HashMap<SessionId, Vec<ToolCallId>>,
@@ -127,8 +128,9 @@ impl Links {
         self.calls.insert(call, Call { item, session, returned: None, texts: Vec::new() });
         self.open.entry(session).or_default().push(call);
         if let Some(id) = call_id {
-            self.by_call_id.insert((Some(session), id.to_vec()), call);
-            self.by_call_id.insert((None, id.to_vec()), call);
+            for of in [Some(session), None] {
+                self.by_call_id.entry((of, id.to_vec())).or_default().push(call);
+            }
         }
     }
 
@@ -165,9 +167,81 @@ impl Links {
         self.answers.get(&at.request)?.get(usize::from(at.item))
     }
 
+    /// The only call with this id: of the conversation, else of all.
     pub(super) fn call_by_id(&self, session: SessionId, id: &[u8]) -> Option<ToolCallId> {
+        match self.calls_by_id(session, id) {
+            [call] => Some(*call),
+            _ => None,
+        }
+    }
+
+    /// Calls with this id: of the conversation, else of all.
+    fn calls_by_id(&self, session: SessionId, id: &[u8]) -> &[ToolCallId] {
         let own = self.by_call_id.get(&(Some(session), id.to_vec()));
-        own.or_else(|| self.by_call_id.get(&(None, id.to_vec()))).copied()
+        own.or_else(|| self.by_call_id.get(&(None, id.to_vec()))).map_or(&[], Vec::as_slice)
+    }
+
+    /// The call that a message repeats under this id: the only one, else the latest one whose name
+    /// and arguments stand beside the id. Each is repeated once in a message.
+    fn repeated_call(
+        &self,
+        session: SessionId,
+        slots: &[Slot<'_>],
+        at: &Slot<'_>,
+        taken: &[ItemRef],
+    ) -> Option<ItemRef> {
+        let calls = self.calls_by_id(session, at.text.as_bytes());
+        if let [call] = calls {
+            return self.call_item(*call);
+        }
+        let says = |facts: &ItemFacts| {
+            slots.iter().filter(|slot| slot.group == at.group).all(|slot| match slot.kind {
+                SlotKind::TOOL_NAME => slot.text.as_bytes() == facts.name,
+                SlotKind::ARGUMENTS => RawKey::of(slot.text.as_bytes()) == facts.text,
+                _ => true,
+            })
+        };
+        let items = calls.iter().rev().filter_map(|call| self.call_item(*call));
+        let mut fitting = items.filter(|item| !taken.contains(item));
+        fitting.find(|item| self.facts(*item).is_some_and(says))
+    }
+
+    /// The call whose result a message holds under this id. Several calls may have it: one of the
+    /// last answer that has not returned goes before others, which the client may have given up;
+    /// then one that has not returned; then one that returned these very texts. A call of another
+    /// conversation is taken when no other has its id, or by its texts.
+    fn returning_call(
+        &self,
+        session: SessionId,
+        id: &[u8],
+        texts: &[RawKey],
+        here: &[ResultLink],
+    ) -> Result<ToolCallId, Unlinked> {
+        let calls = self.calls_by_id(session, id);
+        match calls {
+            [] => return Err(Unlinked::NoSuchCall),
+            [call] => return Ok(*call),
+            _ => {}
+        }
+        let returned = |call: ToolCallId| self.calls.get(&call)?.returned.as_deref();
+        let is_open = |call: &ToolCallId| {
+            self.calls.get(call).is_some_and(|call| call.session == session)
+                && returned(*call).is_none()
+                && here.iter().all(|result| result.call != *call)
+        };
+        let last = self.answered.get(&session);
+        let is_last =
+            |call: &ToolCallId| self.call_item(*call).is_some_and(|at| last == Some(&at.request));
+        let open: Vec<_> = calls.iter().copied().filter(is_open).collect();
+        let of_last: Vec<_> = open.iter().copied().filter(is_last).collect();
+        match (of_last.as_slice(), open.as_slice()) {
+            ([call], _) | ([], [call]) => Ok(*call),
+            ([], []) => {
+                let same = |call: &ToolCallId| returned(*call) == Some(texts);
+                calls.iter().copied().rfind(same).ok_or(Unlinked::SeveralCalls)
+            }
+            _ => Err(Unlinked::SeveralCalls),
+        }
     }
 
     fn call_item(&self, call: ToolCallId) -> Option<ItemRef> {
@@ -189,10 +263,9 @@ impl Links {
         let mut taken = Vec::new();
         for (index, slot) in slots.iter().enumerate() {
             let found = match slot.kind {
-                SlotKind::CALL_ID => self
-                    .call_by_id(session, slot.text.as_bytes())
-                    .and_then(|call| self.call_item(call))
-                    .map(Source::CallId),
+                SlotKind::CALL_ID => {
+                    self.repeated_call(session, slots, slot, &taken).map(Source::CallId)
+                }
                 SlotKind::ITEM_ID => {
                     self.by_item_id.get(slot.text.as_bytes()).copied().map(Source::ItemId)
                 }
@@ -290,15 +363,23 @@ impl Links {
             };
             let named = in_group(SlotKind::RESULT_CALL_ID).next();
             let call = if let Some((_, slot)) = named {
-                self.call_by_id(session, slot.text.as_bytes())
+                let texts: Vec<_> = in_group(SlotKind::TOOL_OUTPUT)
+                    .map(|(_, slot)| RawKey::of(slot.text.as_bytes()))
+                    .collect();
+                let id = slot.text.as_bytes();
+                self.returning_call(session, id, &texts, &linked.results)
             } else {
                 // Without an id or a name it is not said that this is a result of anything.
                 let name = in_group(SlotKind::RESULT_NAME).next().map(|(_, s)| s);
                 name.and_then(|name| self.next_open(session, name, &used))
+                    .ok_or(Unlinked::NoSuchCall)
             };
-            let Some(call) = call else {
-                linked.unlinked = Some(Unlinked::NoSuchCall);
-                continue;
+            let call = match call {
+                Ok(call) => call,
+                Err(unlinked) => {
+                    linked.unlinked = Some(unlinked);
+                    continue;
+                }
             };
             used.push(call);
             if let Some((index, _)) = named
