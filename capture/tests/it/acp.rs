@@ -2,11 +2,15 @@
 //! once, on the right lane; whatever is odd is counted and joins nothing. Method: small logs
 //! written by hand, one per statement, imported and read back from disk; and the recorded runs.
 
+use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
-use capture::acp::{AcpOptions, AcpReport, Direction, Tee, TeeOptions, WhenUnrecorded, import_acp};
-use ledger::event::{AliasForm, Event, IdentityEvent, Lane, Outcome, Stop, Verdict};
+use capture::acp::{
+    AcpError, AcpOptions, AcpReport, Direction, Tee, TeeOptions, WhenUnrecorded, import_acp,
+};
+use capture::import::NameTaken;
+use ledger::event::{AliasForm, Event, IdentityEvent, Kind, Lane, Origin, Outcome, Stop, Verdict};
 use ledger::fs::LogReader;
 use ledger::id::ToolCallId;
 use tempfile::TempDir;
@@ -225,13 +229,14 @@ fn o13_a_failed_process_an_unknown_session_and_a_load_are_resets_and_going_on_is
 
 #[test]
 fn o17_o21_a_call_that_is_shown_twice_and_ended_twice_is_one_card_with_one_end() {
-    let mut lines = session(&[]);
+    let mut lines = session(&["lab"]);
     lines.push(call("s", "1", r#""title":"ls","status":"pending""#));
     lines.push(call("s", "1", r#""title":"ls","status":"in_progress""#));
     lines.push(done("s", "1", "in_progress"));
     lines.push(done("s", "1", "completed"));
     lines.push(done("s", "1", "completed"));
-    let run = import(&[], &lines);
+    let run = import(&["read"], &lines);
+    assert_eq!(lanes(&run), [Lane::Native]);
     assert_eq!((run.report.counts.calls, run.report.counts.suppressed), (1, 1));
     assert_eq!(ends(&run), [(0, Outcome::Completed)]);
     // Its id may come again, and is then another call.
@@ -241,10 +246,12 @@ fn o17_o21_a_call_that_is_shown_twice_and_ended_twice_is_one_card_with_one_end()
 
 #[test]
 fn o20_a_native_call_is_read_back_from_disk_with_arguments_and_output_in_order() {
-    let mut lines = session(&[]);
+    let mut lines = session(&["lab"]);
     lines.push(call("s", "1", r#""title":"ls","rawInput":{"command":"ls -l"}"#));
     lines.push(done("s", "1", "completed"));
-    let run = import(&[], &lines);
+    let run = import(&["read"], &lines);
+    // It is the agent's own, although the client has tools that it could be one of.
+    assert_eq!(lanes(&run), [Lane::Native]);
     let place = |wanted: &dyn Fn(&Event) -> bool| run.events.iter().position(wanted).unwrap();
     let shown = place(&|event| match event {
         Event::Identity(IdentityEvent::ToolObserved(event)) => {
@@ -303,8 +310,40 @@ fn o24_the_result_is_the_content_else_the_raw_output() {
     let content = r#","content":[{"type":"content","content":{"type":"text","text":"four"}}]"#;
     assert_eq!(output(&format!(r#"{content},"rawOutput":"longer""#)), Some(4));
     assert_eq!(output(r#","content":[],"rawOutput":"longer""#), Some(6));
+    // A block without a text is part of the result as it stands.
+    let diff = r#"{"type":"diff","path":"a","oldText":"1","newText":"2"}"#;
+    assert_eq!(output(&format!(r#","content":[{diff}]"#)), Some(diff.len() as u64));
     assert_eq!(output(r#","rawOutput":{"a":1}"#), Some(7));
     assert_eq!(output(""), None);
+}
+
+#[test]
+fn o24_what_a_call_shows_before_its_end_is_kept_and_is_no_result() {
+    let early = r#""content":[{"type":"content","content":{"type":"text","text":"in /srv"}}]"#;
+    let mut lines = session(&[]);
+    lines.push(call("s", "1", &format!(r#""title":"ls","status":"in_progress",{early}"#)));
+    lines.push(done("s", "1", "in_progress"));
+    lines.push(done("s", "1", "completed"));
+    let run = import(&[], &lines);
+    let kept: Vec<_> = run
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ImportedRecord(event) => Some(event.reason.as_str()),
+            _ => None,
+        })
+        .filter(|reason| reason.contains("call"))
+        .collect();
+    assert_eq!(kept, ["call that is shown with content", "update of a call that goes on"]);
+    let outputs: Vec<_> = run
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ToolReturned(event) => Some(event.output[0].text.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(outputs, [3]);
 }
 
 #[test]
@@ -381,7 +420,7 @@ fn fixture(case: &str) -> PathBuf {
 }
 
 #[test]
-fn recorded_connections_are_told_call_by_call() {
+fn o17_recorded_connections_are_told_call_by_call() {
     let folder = tempfile::tempdir().unwrap();
     let file = fixture("gemini-acp-long");
     let report = import_acp(&file, folder.path(), &options(&[])).unwrap();
@@ -394,14 +433,76 @@ fn recorded_connections_are_told_call_by_call() {
     let report = import_acp(&fixture("codex-acp-std"), folder.path(), &options(&[])).unwrap();
     assert_eq!((report.counts.calls, report.counts.unattached), (11, 0));
     let run = Run { events: events(&report.recording), _folder: folder, report };
+    let calls = |told: &dyn Fn(&Event) -> Option<ToolCallId>| {
+        run.events.iter().filter_map(told).collect::<Vec<_>>()
+    };
+    let shown = calls(&|event| match event {
+        Event::Identity(IdentityEvent::ToolObserved(event)) => Some(event.call),
+        _ => None,
+    });
+    let ended = calls(&|event| match event {
+        Event::Identity(IdentityEvent::ToolEnded(event)) => Some(event.call),
+        _ => None,
+    });
+    assert_eq!(BTreeSet::from_iter(&shown), BTreeSet::from_iter(&ended));
+    assert_eq!((shown.len(), ended.len()), (11, 11));
     let failed = ends(&run).iter().filter(|(_, outcome)| *outcome == Outcome::Failed).count();
     assert_eq!((ends(&run).len(), failed), (11, 1));
     assert_eq!(stops(&run), [Stop::EndTurn]);
 }
 
-fn tee() -> (TempDir, Tee) {
+fn origin(events: &[Event]) -> Origin {
+    let origin = events.iter().find_map(|event| match event {
+        Event::RunOpened(event) => Some(event.origin),
+        _ => None,
+    });
+    origin.unwrap()
+}
+
+#[test]
+fn a_run_says_whether_it_was_read_from_a_log_or_carried() {
+    assert_eq!(origin(&import(&[], &session(&[])).events), Origin::Acp);
+    let (folder, tee) = tee();
+    tee.close(false).unwrap();
+    assert_eq!(origin(&events(&folder.path().join("rec"))), Origin::Stdio);
+}
+
+#[test]
+fn a_name_is_taken_by_another_log_by_its_beginning_and_by_what_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let options = TeeOptions { acp: options(&[]), when_unrecorded: WhenUnrecorded::Stop };
+    let file = folder.path().join("log.jsonl");
+    let imported = |lines: &[String]| {
+        std::fs::write(&file, lines.join("\n")).unwrap();
+        import_acp(&file, folder.path(), &options(&[]))
+    };
+    let lines = session(&[]);
+    let recording = imported(&lines).unwrap().recording;
+    assert!(imported(&lines).unwrap().skipped);
+    let taken = |lines: &[String]| match imported(lines) {
+        Err(AcpError::Taken(taken)) => taken,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(taken(&lines[..2]), NameTaken::Other { .. }));
+    let log = std::fs::read_dir(recording.join("log")).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(&log).unwrap();
+    std::fs::write(&log, &whole[..whole.len() / 2]).unwrap();
+    assert!(matches!(taken(&lines), NameTaken::Incomplete { .. }));
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    std::fs::write(&log, &damaged).unwrap();
+    assert!(matches!(taken(&lines), NameTaken::Existing { .. }));
+    std::fs::remove_dir_all(&recording).unwrap();
+    std::fs::create_dir(&recording).unwrap();
+    assert!(matches!(taken(&lines), NameTaken::Other { .. }));
+}
+
+fn tee() -> (TempDir, Tee) {
+    tee_that(WhenUnrecorded::Stop)
+}
+
+fn tee_that(when_unrecorded: WhenUnrecorded) -> (TempDir, Tee) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = TeeOptions { acp: options(&[]), when_unrecorded };
     let tee = Tee::create(&folder.path().join("rec"), "rec", &options, || 7).unwrap();
     (folder, tee)
 }
@@ -437,20 +538,38 @@ fn a_connection_is_carried_byte_for_byte_and_recorded_like_its_log() {
     assert!(run.events.iter().any(|event| matches!(event, Event::RunClosed(_))));
 }
 
+/// The log's file is changed beneath the recorder, so that the next write fails.
+fn spoil(folder: &TempDir) {
+    let log = std::fs::read_dir(folder.path().join("rec/log")).unwrap().next().unwrap().unwrap();
+    std::fs::OpenOptions::new().append(true).open(log.path()).unwrap().set_len(10_000_000).unwrap();
+}
+
 #[test]
 fn m48_a_line_that_cannot_be_recorded_does_not_go_on() {
     let (folder, tee) = tee();
-    // The log's file is gone beneath the recorder: cutting it makes the next write fail.
-    let log = std::fs::read_dir(folder.path().join("rec/log")).unwrap().next().unwrap().unwrap();
     let line = format!("{}\n", prompt(1, "s"));
     let mut out = Vec::new();
     tee.carry(Direction::ToAgent, &mut Cursor::new(&line), &mut out).unwrap();
     assert_eq!(out.len(), line.len());
-    std::fs::OpenOptions::new().append(true).open(log.path()).unwrap().set_len(10_000_000).unwrap();
+    spoil(&folder);
     let mut out = Vec::new();
     let refused = tee.carry(Direction::ToAgent, &mut Cursor::new(&line), &mut out);
     assert!(refused.is_err());
     assert!(out.is_empty());
+}
+
+#[test]
+fn m48_going_on_unrecorded_has_to_be_asked_for_and_leaves_a_run_without_an_end() {
+    let (folder, tee) = tee_that(WhenUnrecorded::GoOn);
+    let line = format!("{}\n", prompt(1, "s"));
+    spoil(&folder);
+    let mut out = Vec::new();
+    tee.carry(Direction::ToAgent, &mut Cursor::new(line.repeat(2)), &mut out).unwrap();
+    assert_eq!(out, line.repeat(2).into_bytes());
+    assert!(tee.close(false).unwrap().is_none());
+    let mut reader = LogReader::open(&folder.path().join("rec")).unwrap();
+    let frames: Vec<_> = reader.frames().map_while(Result::ok).collect();
+    assert!(frames.iter().all(|frame| frame.kind() != Kind::RunClosed.tag()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use ledger::event::{Dropped, NameSource, Outcome};
 use ledger::id::{SessionId, ToolCallId};
 use ledger::identity::journal::{Journal, Observed, Output, SeenName};
+use serde_json::value::RawValue;
 
 use super::{Noted, Protocol, Taken};
 use crate::acp::message::Members;
@@ -23,8 +24,13 @@ impl Protocol {
         if !self.is_open(id, &agent_id, journal) {
             self.show(id, session, &agent_id, update, journal)?;
         }
-        self.status(id, &agent_id, update, journal)?;
-        Ok(Taken::Facts)
+        let ended = self.status(id, &agent_id, update, journal)? && ends(update).is_some();
+        // What it shows before its end is no result; it is kept as it came.
+        if ended || update.list("content").is_empty() {
+            Ok(Taken::Facts)
+        } else {
+            Ok(Taken::Other("call that is shown with content"))
+        }
     }
 
     pub(super) fn tool_call_update(
@@ -45,7 +51,9 @@ impl Protocol {
             self.counts.suppressed += u64::from(ends(update).is_some());
             return Ok(Taken::Other("update of a call that had ended"));
         }
-        if self.status(id, &agent_id, update, journal)? {
+        let told = self.status(id, &agent_id, update, journal)?;
+        let shows_more = ends(update).is_none() && !update.list("content").is_empty();
+        if told && !shows_more {
             Ok(Taken::Facts)
         } else {
             Ok(Taken::Other("update of a call that goes on"))
@@ -149,16 +157,21 @@ fn names(call: Members<'_>) -> Vec<(NameSource, String)> {
     names
 }
 
-/// The result: the texts of the content, else the raw output as a text or as it stands.
+/// The result: the blocks of the content, those without a text (a diff, a link) as they stand;
+/// else the raw output as a text or as it stands.
 fn output(update: Members<'_>) -> Vec<String> {
-    let block = |block| {
-        let block = Members::of(Some(block))?;
-        block.object("content")?.text("text").or_else(|| block.text("text"))
-    };
-    let texts: Vec<_> = update.list("content").into_iter().filter_map(block).collect();
+    let block = |block: &RawValue| block_text(block).unwrap_or_else(|| block.get().to_owned());
+    let texts: Vec<_> = update.list("content").into_iter().map(block).collect();
     if !texts.is_empty() {
         return texts;
     }
     let raw = update.get("rawOutput").filter(|raw| raw.get() != "null");
     raw.map(|raw| super::text(raw).unwrap_or_else(|| raw.get().to_owned())).into_iter().collect()
+}
+
+/// The text of a block, which stands in it or in the content that it holds.
+fn block_text(block: &RawValue) -> Option<String> {
+    let block = Members::of(Some(block))?;
+    let nested = block.object("content").and_then(|content| content.text("text"));
+    nested.or_else(|| block.text("text"))
 }
