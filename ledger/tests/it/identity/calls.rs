@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use ledger::event::{Correlation, Dropped, Event, IdentityEvent, NameSource, Outcome};
 use ledger::fs::LogReader;
-use ledger::id::{RunId, ToolCallId};
+use ledger::id::{RunId, SessionId, ToolCallId};
 use ledger::identity::InvocationId;
 use ledger::identity::desk::Desk;
-use ledger::identity::journal::{JournalError, Observed, Output, SeenName, restore};
+use ledger::identity::journal::{Journal, JournalError, Observed, Output, SeenName, restore};
 use ledger::identity::turn::TurnError;
 
 use super::support::*;
@@ -260,6 +260,96 @@ fn o15_the_recorder_gives_a_dispatch_to_the_oldest_bridged_call() {
     assert_eq!(next(&mut journal), (calls[2].0, Correlation::Queue));
     let (fresh, correlation) = next(&mut journal);
     assert_eq!((fresh.number(), correlation), (3, Correlation::None));
+}
+
+/// A session with a bridged tool `read`, and the calls that are shown in it.
+fn shown(journal: &mut Journal<'_>, calls: &[(&[u8], &[u8])]) -> (SessionId, Vec<ToolCallId>) {
+    let session = journal.open_own_session(None).unwrap();
+    journal.advertise(session, &[b"lab"], &[b"read"]).unwrap();
+    let observe = |(name, id): &(&[u8], &[u8])| {
+        let names = [SeenName { source: NameSource::Title, name }];
+        let (tool_kind, arguments) = (None, None);
+        let seen = Observed { names: &names, tool_kind, arguments, provider_call: Some(id) };
+        journal.observe_call(session, &seen).unwrap().0
+    };
+    (session, calls.iter().map(observe).collect())
+}
+
+/// The calls of dispatches, returns and ends, in the order of the log.
+fn life(dir: &std::path::Path) -> Vec<(&'static str, u32)> {
+    let told = |event| match event {
+        Event::Identity(IdentityEvent::ToolObserved(event)) => Some(("shown", event.call)),
+        Event::Identity(IdentityEvent::ToolDispatched(event)) => Some(("dispatched", event.call)),
+        Event::ToolReturned(event) => Some(("returned", event.call)),
+        Event::Identity(IdentityEvent::ToolEnded(event)) => Some(("ended", event.call)),
+        _ => None,
+    };
+    let told = events(dir).into_iter().filter_map(told);
+    told.map(|(what, call)| (what, call.number())).collect()
+}
+
+#[test]
+fn o28_request_dispatch_and_completion_of_a_bridged_call_share_one_id() {
+    let place = place();
+    let mut recorder = recorder(&place.dir, 1);
+    let mut journal = recorder.journal();
+    let (session, calls) = shown(&mut journal, &[(b"lab__read", b"g1")]);
+    let (call, correlation) = journal.dispatch_next(session, b"read", None).unwrap();
+    assert_eq!((call, correlation), (calls[0], Correlation::Queue));
+    let output = Output { texts: &[b"out"], dropped: Dropped::Bytes(0) };
+    journal.returned(call, &output).unwrap();
+    // The agent's own report of the end finds the call by the agent's id.
+    assert_eq!(journal.outstanding(session, b"g1"), Some(call));
+    journal.ended(call, Outcome::Completed, None, None).unwrap();
+    assert_eq!(journal.outstanding(session, b"g1"), None);
+    recorder.leave().unwrap();
+    let expected = [("shown", 0), ("dispatched", 0), ("returned", 0), ("ended", 0)];
+    assert_eq!(life(&place.dir), expected);
+}
+
+#[test]
+fn o29_a_native_and_a_bridged_call_of_one_turn_keep_two_ids() {
+    let place = place();
+    let mut recorder = recorder(&place.dir, 1);
+    let mut journal = recorder.journal();
+    let (session, calls) =
+        shown(&mut journal, &[(b"terminal: ls", b"n1"), (b"mcp_lab_read", b"b1")]);
+    let (call, _) = journal.dispatch_next(session, b"read", None).unwrap();
+    assert_eq!(call, calls[1]);
+    for id in [b"b1", b"n1"] {
+        let call = journal.outstanding(session, id).unwrap();
+        journal.ended(call, Outcome::Completed, None, None).unwrap();
+    }
+    recorder.leave().unwrap();
+    let expected = [("shown", 0), ("shown", 1), ("dispatched", 1), ("ended", 1), ("ended", 0)];
+    assert_eq!(life(&place.dir), expected);
+}
+
+#[test]
+fn t38_t39_an_export_that_is_read_back_has_the_ids_that_were_given_out() {
+    use ledger::fs::jsonl::{read_jsonl, write_jsonl};
+    let place = place();
+    let mut recorder = recorder(&place.dir, 1);
+    let mut journal = recorder.journal();
+    let (session, _) = shown(&mut journal, &[(b"read", b"a"), (b"read", b"a")]);
+    let minted = journal.accept_turn(session, &answer(&[new_call(Some("c"))])).unwrap();
+    journal.dispatch(minted[0], Some(b"{\"other\":true}")).unwrap();
+    journal.ended(minted[0], Outcome::Completed, None, None).unwrap();
+    recorder.leave().unwrap();
+    let vfs = artifacts::fs::vfs::LocalDisk::shared();
+    let mut lines = Vec::new();
+    write_jsonl(&vfs, &place.dir, &mut lines).unwrap();
+    let copy = super::support::place();
+    let redactor = artifacts::redact::Redactor::core();
+    read_jsonl(&vfs, &mut lines.as_slice(), &copy.dir, &redactor).unwrap();
+    assert_eq!(events(&copy.dir), events(&place.dir));
+    // A call that is accepted later, in either, has a new one.
+    for dir in [&place.dir, &copy.dir] {
+        let mut continued = again(dir, 2);
+        let mut journal = continued.journal();
+        let later = journal.accept_turn(session, &answer(&[new_call(Some("c"))])).unwrap();
+        assert_eq!(later, [ToolCallId::new(3)]);
+    }
 }
 
 #[test]

@@ -5,5 +5,7 @@
 mod calls;
 mod hooks;
 mod legacy;
+mod principal_laws;
 mod principals;
+mod schema;
 mod support;

@@ -1,7 +1,9 @@
 //! Principals: opaque, bound once, never guessed.
 
 use ledger::content::Content;
-use ledger::event::{Continues, Event, IdentityEvent, MintReason, StopReason};
+use ledger::event::{
+    Continues, Event, IdentityEvent, MintReason, PrincipalBound, PrincipalMinted, StopReason,
+};
 use ledger::fs::LogReader;
 use ledger::id::PrincipalId;
 use ledger::identity::desk::Desk;
@@ -103,21 +105,29 @@ fn h03_a_tool_session_that_changes_leaves_the_mapping_and_both_ids_can_be_asked_
 fn h04_every_way_to_begin_makes_exactly_one_principal() {
     use MintReason as M;
     let ways = [M::Launch, M::BareStart, M::Reclaim, M::Adoption, M::Fork, M::Orphan];
-    for (number, way) in ways.into_iter().enumerate() {
-        in_journal!(place, journal);
-        let before = journal.desk().principals().iter().count();
+    for way in ways {
+        let place = place();
+        let mut recorder = recorder(&place.dir, 1);
+        let mut journal = recorder.journal();
         let principal = match way {
             M::Fork => {
                 let parent = mint(&mut journal, M::Launch);
-                let child = journal.fork_principal(parent).unwrap();
-                assert_eq!(journal.desk().principals().iter().count(), 2);
-                child
+                journal.fork_principal(parent).unwrap()
             }
             _ => mint(&mut journal, way),
         };
-        let known = journal.desk().principals().get(principal).unwrap();
-        assert_eq!(known.minted, Some((way, Continues::New)), "{number}");
-        assert_eq!(before, 0);
+        recorder.leave().unwrap();
+        let minted: Vec<_> = events(&place.dir)
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Identity(IdentityEvent::PrincipalMinted(event)) => Some(event),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(minted.len(), if way == M::Fork { 2 } else { 1 }, "{way:?}");
+        let last = minted.last().unwrap();
+        let told = (last.principal, last.reason, last.continues);
+        assert_eq!(told, (principal, way, Continues::New));
     }
 }
 
@@ -134,7 +144,7 @@ fn h06_a_lookup_has_four_answers_and_none_of_them_is_a_guess() {
     assert_eq!(lookup(&journal, PrincipalId::from_bytes([7; 16])), "unknown");
     // A binding whose minting is not on record is a claim and no route.
     let mut principals = Principals::default();
-    let claim = ledger::event::PrincipalBound {
+    let claim = PrincipalBound {
         principal: luna,
         instance: journal.desk().principals().get(luna).unwrap().bindings[0].instance.clone(),
         process: None,
@@ -270,7 +280,7 @@ fn h19_damaged_records_resolve_to_nobody_and_take_nothing_more() {
     principals.set_damaged();
     assert_eq!(shown(&principals.lookup(luna)), "unresolved luna");
     assert_eq!(shown(&principals.lookup(PrincipalId::from_bytes([1; 16]))), "unresolved ");
-    let wanted = ledger::event::PrincipalBound {
+    let wanted = PrincipalBound {
         principal: luna,
         instance: principals.get(luna).unwrap().bindings[0].instance.clone(),
         process: None,
@@ -284,6 +294,67 @@ fn h10_uniqueness() {
     let ids: std::collections::BTreeSet<_> =
         (0..500).map(|_| mint(&mut journal, MintReason::Launch)).collect();
     assert_eq!(ids.len(), 500);
+}
+
+#[test]
+fn h10_idempotence() {
+    in_journal!(place, journal);
+    let luna = bound(&mut journal, "luna", "p1");
+    let before = journal.desk().principals().clone();
+    for _ in 0..3 {
+        assert!(!journal.bind_principal(luna, b"luna", Some(b"p1")).unwrap());
+        assert_eq!(journal.desk().principals(), &before);
+    }
+}
+
+#[test]
+fn h10_fork() {
+    in_journal!(place, journal);
+    let luna = bound(&mut journal, "luna", "p1");
+    let fork = journal.fork_principal(luna).unwrap();
+    assert!(journal.bind_principal(fork, b"nova", Some(b"p2")).unwrap());
+    // What happens to the one does not happen to the other.
+    journal.observe_principal(luna, Some(b"s-1"), 1).unwrap();
+    assert_eq!(lookup(&journal, fork), "nova/p2/");
+    journal.stop_principal(luna, StopReason::Ended).unwrap();
+    assert_eq!(lookup(&journal, fork), "nova/p2/");
+    assert_eq!(lookup(&journal, luna), "unresolved luna");
+}
+
+#[test]
+fn h10_reclaim() {
+    in_journal!(place, journal);
+    let first = bound(&mut journal, "luna", "p1");
+    journal.stop_principal(first, StopReason::Ended).unwrap();
+    let second = mint(&mut journal, MintReason::Reclaim);
+    assert!(journal.bind_principal(second, b"luna", Some(b"p1")).unwrap());
+    // Word for word the same instance, and still another principal.
+    assert_ne!(first, second);
+    assert_eq!(lookup(&journal, first), "unresolved luna");
+    assert_eq!(lookup(&journal, second), "luna/p1/");
+}
+
+#[test]
+fn h10_stale_mapping() {
+    // A writer that does not check binds a name that is held: the older mapping is stale.
+    let (old, new) = (PrincipalId::from_bytes([1; 16]), PrincipalId::from_bytes([2; 16]));
+    let mut principals = Principals::default();
+    for principal in [old, new] {
+        principals.observe(&minted(principal));
+        principals.observe(&bound_to(principal, "luna", 1));
+    }
+    assert_eq!(shown(&principals.lookup(old)), "unresolved luna");
+    assert_eq!(shown(&principals.lookup(new)), "luna/1/");
+}
+
+pub(super) fn minted(principal: PrincipalId) -> IdentityEvent {
+    let (reason, continues) = (MintReason::Launch, Continues::New);
+    IdentityEvent::PrincipalMinted(PrincipalMinted { principal, reason, continues })
+}
+
+pub(super) fn bound_to(principal: PrincipalId, name: &str, process: u8) -> IdentityEvent {
+    let (instance, process) = (inline(name), Some(inline(&process.to_string())));
+    IdentityEvent::PrincipalBound(PrincipalBound { principal, instance, process })
 }
 
 #[test]
@@ -488,10 +559,15 @@ fn h27_a_binding_that_is_made_twice_is_one() {
 fn h28_a_recording_without_principals_has_none() {
     let place = place();
     let mut recorder = recorder(&place.dir, 1);
-    recorder.journal().open_own_session(None).unwrap();
+    let mut journal = recorder.journal();
+    let session = journal.open_own_session(None).unwrap();
+    let turn = journal.start_turn(session).unwrap();
+    let call = journal.accept_turn(session, &answer(&[new_call(Some("a"))])).unwrap()[0];
+    journal.ended(call, ledger::event::Outcome::Completed, None, None).unwrap();
+    journal.end_turn(session, turn, ledger::event::Stop::EndTurn, None).unwrap();
     recorder.leave().unwrap();
     let desk = restore(&mut LogReader::open(&place.dir).unwrap()).unwrap();
-    assert_eq!(desk.principals().iter().count(), 0);
+    assert_eq!(desk.principals(), &Principals::default());
 }
 
 #[test]

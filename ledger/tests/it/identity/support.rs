@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use artifacts::redact::Redactor;
+use ledger::content::Content;
 use ledger::event::{Event, Origin};
 use ledger::fs::LogReader;
 use ledger::id::RunId;
@@ -60,6 +61,13 @@ pub(super) fn frames(dir: &Path) -> Vec<(u64, Option<Event>)> {
 
 pub(super) fn events(dir: &Path) -> Vec<Event> {
     frames(dir).into_iter().filter_map(|(_, event)| event).collect()
+}
+
+/// Redacted bytes inside an event, made by decoding, as no test may make them otherwise.
+pub(super) fn inline(text: &str) -> Content {
+    let length = (text.len() as u64).to_le_bytes();
+    let stored = [&[0; 4], length.as_slice(), text.as_bytes()].concat();
+    ledger::codec::decode(&stored).unwrap()
 }
 
 pub(super) fn new_call(provider: Option<&str>) -> NewCall<'_> {
