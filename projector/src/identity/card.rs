@@ -7,7 +7,7 @@ use ledger::content::Content;
 use ledger::event::{
     Child, Correlation, Dropped, Lane, Outcome, ResultSettled, Returned, SubagentEnded,
 };
-use ledger::id::{AskId, HookId, RequestId, SessionId, TurnId};
+use ledger::id::{AskId, HookId, RequestId, RunId, SessionId, TurnId};
 
 use super::facts::Facts;
 
@@ -252,6 +252,24 @@ impl Card {
     pub fn effective_arguments(&self) -> Option<&Content> {
         let own = self.attempts.values().rev().find_map(|facts| facts.first()?.arguments.as_ref());
         own.or(self.given.arguments.as_ref())
+    }
+
+    /// Runs that know more of its sub-agents than this log: each has a recording of its own, and
+    /// its whole output is not on record here. This log is read without them all the same.
+    pub fn depends_on(&self) -> BTreeSet<RunId> {
+        let told = |child: Child| {
+            let ends = self.children_ended.iter().map(|(_, ended)| ended);
+            ends.filter(|ended| ended.child == child).any(|ended| ended.output.is_some())
+        };
+        let spawned = self.children.iter().map(|(_, child)| *child);
+        let ended = self.children_ended.iter().map(|(_, ended)| ended.child);
+        let missing = spawned.chain(ended).filter(|child| !told(*child));
+        missing
+            .filter_map(|child| match child {
+                Child::Run(run) => Some(run),
+                Child::Session(_) | Child::Unknown => None,
+            })
+            .collect()
     }
 
     /// True when nothing more is to be expected of it.

@@ -132,9 +132,18 @@ impl Conversation {
         &self.archived
     }
 
-    /// Hands out the archive and forgets it. The conversation stands as it stood.
+    /// Hands out the archive and forgets it, with the results of its calls. The conversation stands
+    /// as it stood.
     pub fn take_archived(&mut self) -> Vec<Message> {
-        core::mem::take(&mut self.archived)
+        let archived = core::mem::take(&mut self.archived);
+        for message in &archived {
+            if let Message::Assistant { calls, .. } = message {
+                for call in calls {
+                    self.results.remove(&call.call);
+                }
+            }
+        }
+        archived
     }
 
     /// All messages there ever were, without summaries.

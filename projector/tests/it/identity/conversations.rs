@@ -1,7 +1,7 @@
 //! Conversations from events: what a fold must give, event by event.
 
 use ledger::event::*;
-use ledger::id::{HookId, Job};
+use ledger::id::{HookId, Job, RunId};
 use projector::identity::{
     AskState, Conversation, Conversations, Entry, Message, ResultView, State, View, pairing,
 };
@@ -316,6 +316,54 @@ fn t03_a_call_keeps_its_id_while_it_waits_and_while_its_arguments_change() {
     assert_eq!(card.given.arguments, Some(super::make::text("{}")));
     assert_eq!(card.asks.len(), 1);
     assert_eq!(card.state(), projector::identity::CardState::Ended(Outcome::Completed));
+}
+
+#[test]
+fn m39_what_only_the_childs_run_has_is_marked_and_the_parent_is_told_without_it() {
+    let run = |number| RunId::from_bytes([number; 16]);
+    let spawned =
+        |child| Event::from(SubagentSpawned { parent: session(0), delegation: call(0), child });
+    let over = |child, output: Option<&str>| {
+        let (outcome, output) = (Outcome::Completed, output.map(super::make::text));
+        Event::from(SubagentEnded { delegation: call(0), child, outcome, output })
+    };
+    let (whole, part) = (Child::Run(run(1)), Child::Run(run(2)));
+    let cases = [
+        (vec![], vec![]),
+        (vec![spawned(whole)], vec![run(1)]),
+        (vec![spawned(whole), over(whole, Some("all that it said"))], vec![]),
+        (vec![spawned(part), over(part, None)], vec![run(2)]),
+        (vec![spawned(whole), spawned(part), over(whole, Some("x"))], vec![run(2)]),
+        // A conversation of this log is on record here.
+        (vec![spawned(Child::Session(session(1)))], vec![]),
+    ];
+    for (children, runs) in cases {
+        let begin = vec![opened(0), opened(1), turn_started(0, 0), accepted(0, "x", &[(0, "c")])];
+        let end = vec![returned(0, "a summary"), ended(0, 0, Outcome::Completed)];
+        let events: Vec<_> = begin.into_iter().chain(children).chain(end).collect();
+        let mut view = View::default();
+        for (seq, event) in numbered(events.clone()) {
+            view.push(seq, &event);
+        }
+        let depends = view.calls()[&call(0)].depends_on();
+        assert_eq!(depends.into_iter().collect::<Vec<_>>(), runs);
+        assert_eq!(results(&fold(events)), [(0, Ok("a summary".to_owned()))]);
+    }
+}
+
+#[test]
+fn t48_every_text_of_a_result_is_there_in_its_order() {
+    let mut events = run(0, (1, 1), Stop::EndTurn);
+    let Event::ToolReturned(returned) = &mut events[4] else { panic!() };
+    let more = Returned { text: super::make::text("link"), measure: TextMeasure::of("link") };
+    returned.output.push(more);
+    let conversation = fold(events);
+    let shown = conversation.entries().into_iter().find_map(|entry| match entry {
+        Entry::Result { result: ResultView::Output(output), .. } => Some(output.texts.clone()),
+        _ => None,
+    });
+    let texts: Vec<_> = shown.unwrap().into_iter().map(|returned| returned.text).collect();
+    assert_eq!(texts, [super::make::text("out"), super::make::text("link")]);
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! matter, parts join to the whole, a lost record never makes another identity.
 
 use ledger::event::*;
-use ledger::id::{HookId, Job};
-use projector::identity::{Conversations, LaneFinding, Lanes, View};
+use ledger::id::{AskId, HookId, Job};
+use projector::identity::{
+    AskState, Conversation, Conversations, Entry, LaneFinding, Lanes, ResultView, View,
+};
 use proptest::prelude::*;
 
 use super::make::*;
@@ -87,7 +89,73 @@ fn whole(events: &[(u64, Event)]) -> View {
     view
 }
 
+fn is_verdict(event: &Event, of: AskId, given: Verdict) -> bool {
+    let Event::Identity(IdentityEvent::ApprovalAnswered(event)) = event else { return false };
+    let about = matches!(event.receipt, Receipt::Exact { ask, .. } if ask == of);
+    about && event.verdict == given
+}
+
+fn talks(events: &[(u64, Event)]) -> Conversations {
+    let mut talks = Conversations::default();
+    for (seq, event) in events {
+        talks.push(*seq, event);
+    }
+    talks
+}
+
+/// All that happens in one conversation; its calls and questions are its own.
+fn of_one(session: u32) -> Vec<Event> {
+    let first = 10 * session;
+    vec![
+        turn_started(session, session),
+        prompted(session, "go"),
+        accepted(session, "look", &[(first, "a"), (first + 1, "b")]),
+        asked(session, first, session, None),
+        dispatched(first + 1, 1),
+        returned(first + 1, "second"),
+        ended(first + 1, 1, Outcome::Completed),
+        answered(session, first, session, None, Verdict::AllowOnce),
+        returned(first, "first"),
+        ended(first, 0, Outcome::Completed),
+        turn_ended(session, session, Stop::EndTurn, (1, 2)),
+    ]
+}
+
 proptest! {
+    #[test]
+    fn t44_a_conversation_does_not_depend_on_what_happens_in_others_meanwhile(
+        picks in prop::collection::vec(0..SESSIONS, 0..40),
+    ) {
+        let mut left: Vec<_> = (0..SESSIONS).map(|session| of_one(session).into_iter()).collect();
+        let whole = (0..SESSIONS).flat_map(of_one).collect();
+        let mut mixed: Vec<Event> =
+            picks.iter().filter_map(|session| left[*session as usize].next()).collect();
+        mixed.extend(left.into_iter().flatten());
+        let (mixed, whole) = (talks(&numbered(mixed)), talks(&numbered(whole)));
+        prop_assert_eq!(mixed.sessions(), whole.sessions());
+    }
+
+    #[test]
+    fn a_lost_record_gives_no_result_to_another_call(
+        steps in prop::collection::vec(step(), 1..50),
+    ) {
+        let events = events(&steps);
+        for lost in 0..events.len() {
+            let mut rest = events.clone();
+            rest.remove(lost);
+            let talks = talks(&rest);
+            let entries = talks.sessions().values().flat_map(Conversation::entries);
+            for entry in entries {
+                let Entry::Result { call, result: ResultView::Output(output) } = entry else {
+                    continue;
+                };
+                let said = |(_, event): &(u64, Event)| matches!(event, Event::ToolReturned(event)
+                    if event.call == call.call && event.output == output.texts);
+                prop_assert!(events.iter().any(said));
+            }
+        }
+    }
+
     #[test]
     fn t46_going_on_is_beginning_anew_at_every_prefix_of_any_log(
         steps in prop::collection::vec(step(), 0..60),
@@ -181,6 +249,11 @@ proptest! {
                 prop_assert!(card.session().is_none() || card.session() == before.session());
                 for output in card.outputs.iter() {
                     prop_assert!(before.outputs.iter().any(|found| found == output));
+                }
+            }
+            for ask in rest.asks().keys() {
+                if let AskState::Answered(verdict) = rest.ask_state(*ask) {
+                    prop_assert!(events.iter().any(|(_, event)| is_verdict(event, *ask, verdict)));
                 }
             }
         }

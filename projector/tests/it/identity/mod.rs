@@ -6,3 +6,4 @@ mod hooks;
 mod lanes;
 mod laws;
 mod make;
+mod memory;
