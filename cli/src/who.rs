@@ -1,5 +1,7 @@
 //! What the views of identities share: reading a recording, and words for ids.
 
+use std::path::Path;
+
 use ledger::content::Content;
 use ledger::id::{SessionId, ToolCallId};
 use projector::identity::{AskState, LaneFinding, View};
@@ -7,10 +9,17 @@ use replay::who::{Who, WhoError};
 use serde::Serialize;
 
 use crate::error::{Ended, Failure, Kind, Outcome, map};
-use crate::inputs::Place;
+use crate::inputs::{self, Place, Scratch};
 use crate::text::one_line;
 use crate::tree::Node;
 use crate::ui::Ui;
+
+/// Finds a recording and reads who did what in it.
+pub(crate) fn open(path: &Path, scratch: &mut Scratch, ui: &Ui) -> Result<(Place, Who), Failure> {
+    let place = inputs::one(path, scratch, ui)?;
+    let who = read(&place)?;
+    Ok((place, who))
+}
 
 /// Reads who did what.
 pub(crate) fn read(place: &Place) -> Result<Who, Failure> {

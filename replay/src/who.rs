@@ -1,5 +1,7 @@
 //! Who did what in a recording: its log, read through the reducers once.
 
+mod started;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -7,7 +9,7 @@ use ledger::content::Content;
 use ledger::event::{Event, EventError, Kind, SessionBasis};
 use ledger::frame::KIND_SKIPPABLE_BIT;
 use ledger::fs::{Head, LogReader, OpenError, ReadError, Tail};
-use ledger::id::{RunId, SessionId};
+use ledger::id::{RunId, SessionId, ToolCallId};
 use ledger::identity::desk::DeskError;
 use ledger::identity::principals::Principals;
 use projector::identity::{Conversations, LaneFinding, Lanes, View};
@@ -67,6 +69,9 @@ pub struct Who {
     pub conversations: Conversations,
     /// Conversations in numbers.
     pub sessions: BTreeMap<SessionId, SessionFacts>,
+    /// Calls by the sub-agent's conversation that they started, where no event tells it and the
+    /// call's own output names the conversation.
+    pub started_by: BTreeMap<SessionId, ToolCallId>,
     /// What is to be said about lanes.
     pub findings: Vec<LaneFinding>,
     /// Who acts.
@@ -100,17 +105,20 @@ impl Who {
         if error.is_some() {
             principals.set_damaged();
         }
-        Ok(Self {
+        let mut who = Self {
             run: fold.run,
             view: fold.view,
             conversations: fold.conversations,
             sessions: fold.sessions,
+            started_by: BTreeMap::new(),
             findings: fold.findings,
             principals,
             head: reader.head(),
             tail: reader.tail().cloned(),
             error,
-        })
+        };
+        who.started_by = started::started(dir, &who);
+        Ok(who)
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Stop};
-use crate::inputs::{self, Scratch};
+use crate::inputs::Scratch;
 use crate::report::number;
 use crate::report::table::{Column, Table};
 use crate::ui::{Tone, Ui};
@@ -84,11 +84,11 @@ struct Row {
     dropped_bytes: Option<u64>,
     found_outputs: u64,
     subagents: u64,
+    depends_on_runs: Vec<String>,
 }
 
 pub(crate) fn run(args: &CallsArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    let place = inputs::one(&args.recording, scratch, ui)?;
-    let who = who::read(&place)?;
+    let (place, who) = who::open(&args.recording, scratch, ui)?;
     let wanted = |card: &Card| {
         let session = card.session().map(|session| who::number(session.number()));
         (args.session.is_none() || session == args.session) && (!args.open || !card.is_settled())
@@ -152,6 +152,7 @@ fn row(who: &Who, call: ToolCallId, card: &Card) -> Row {
         }),
         found_outputs: card.found.len() as u64,
         subagents: card.children.len() as u64,
+        depends_on_runs: card.depends_on().iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Stop};
-use crate::inputs::{self, Scratch};
+use crate::inputs::Scratch;
 use crate::report::table::{Column, Table};
 use crate::tree::Node;
 use crate::ui::Ui;
@@ -78,8 +78,7 @@ struct Alone {
 }
 
 pub(crate) fn run(args: &HooksArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    let place = inputs::one(&args.recording, scratch, ui)?;
-    let who = who::read(&place)?;
+    let (place, who) = who::open(&args.recording, scratch, ui)?;
     let view = &who.view;
     let joins = |id| {
         let call = view.hooks().get(&id).and_then(Record::call);

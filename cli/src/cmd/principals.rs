@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Outcome, Stop};
 use crate::event::time;
-use crate::inputs::{self, Scratch};
+use crate::inputs::Scratch;
 use crate::report::table::{Column, Table};
 use crate::tree::Node;
 use crate::ui::Ui;
@@ -71,8 +71,7 @@ struct Row {
 }
 
 pub(crate) fn run(args: &PrincipalsArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    let place = inputs::one(&args.recording, scratch, ui)?;
-    let who = who::read(&place)?;
+    let (place, who) = who::open(&args.recording, scratch, ui)?;
     let known = &who.principals;
     let rows: Vec<_> = match args.id {
         Some(id) => vec![row(known, id, known.get(id))],

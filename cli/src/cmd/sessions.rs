@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Stop};
-use crate::inputs::{self, Scratch};
+use crate::inputs::Scratch;
 use crate::report::number::count;
 use crate::report::table::{Column, Table};
 use crate::ui::Ui;
@@ -58,14 +58,14 @@ struct Row {
     open_calls: u64,
     pending_questions: u64,
     spawned_by_call: Option<u64>,
+    spawned_by: Option<&'static str>,
     state: &'static str,
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
 
 pub(crate) fn run(args: &SessionsArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    let place = inputs::one(&args.recording, scratch, ui)?;
-    let who = who::read(&place)?;
+    let (place, who) = who::open(&args.recording, scratch, ui)?;
     let sessions: Vec<_> =
         who.sessions.iter().map(|(session, facts)| row(&who, *session, facts)).collect();
     match args.format.format {
@@ -89,6 +89,10 @@ fn row(who: &Who, session: SessionId, facts: &SessionFacts) -> Row {
     let spawned_by = who.view.calls().iter().find(|(_, card)| {
         card.children.iter().any(|(_, child)| *child == ledger::event::Child::Session(session))
     });
+    let spawned_by = match spawned_by {
+        Some((call, _)) => Some((*call, "event")),
+        None => who.started_by.get(&session).map(|call| (*call, "output")),
+    };
     let talk = who.conversations.get(session);
     let usage = talk.map(projector::identity::Conversation::usage).unwrap_or_default();
     Row {
@@ -107,6 +111,7 @@ fn row(who: &Who, session: SessionId, facts: &SessionFacts) -> Row {
         open_calls: cards().filter(|card| open(card.state())).count() as u64,
         pending_questions: pending.count() as u64,
         spawned_by_call: spawned_by.map(|(call, _)| number(call.number())),
+        spawned_by: spawned_by.map(|(_, basis)| basis),
         state: state(facts, talk.map(projector::identity::Conversation::state)),
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,

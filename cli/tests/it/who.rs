@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use insta::assert_snapshot;
+use serde_json::Value;
 
 use crate::program::{Folder, folded};
 
@@ -169,6 +170,58 @@ fn h05_a_listing_has_principal_and_session_id_as_members_of_their_own() {
     let none = folder.run(&["principals", "runs/session"]).text();
     assert_eq!(none, "no principals on record\n");
     assert_eq!(folder.run(&["principals", "runs/session", "--id", "7"]).code, 2);
+}
+
+/// A recording `runs/acting` with two principals of one name, the first of which is gone.
+fn acting(folder: &Folder) -> [String; 2] {
+    use ledger::event::{Continues, MintReason, Origin, StopReason};
+    use ledger::recorder::{Durability, Identity, Recorder, RunSpec};
+    std::fs::create_dir(folder.path("runs")).unwrap();
+    let spec = RunSpec {
+        identity: Identity::random(1).unwrap(),
+        origin: Origin::Api,
+        source: None,
+        recorder: "test",
+        durability: Durability::Batched,
+    };
+    let redactor = artifacts::redact::Redactor::core();
+    let mut recorder = Recorder::create(&folder.path("runs/acting"), redactor, &spec).unwrap();
+    let mut journal = recorder.journal();
+    let principals = [1, 2].map(|number: u64| {
+        let principal = journal.mint_principal(MintReason::Launch, Continues::New).unwrap();
+        let process = format!("process-{number}");
+        journal.bind_principal(principal, b"luna", Some(process.as_bytes())).unwrap();
+        let session = format!("tool-session-{number}");
+        journal.observe_principal(principal, Some(session.as_bytes()), number).unwrap();
+        if number == 1 {
+            journal.stop_principal(principal, StopReason::Ended).unwrap();
+        }
+        principal.to_string()
+    });
+    recorder.leave().unwrap();
+    principals
+}
+
+#[test]
+fn h10_json_compat() {
+    let folder = Folder::new();
+    let [gone, here] = acting(&folder);
+    let listed = |id: &str| {
+        let words = ["principals", "runs/acting", "--id", id, "--format", "json"];
+        let ran = folder.run(&words);
+        (ran.code, ran.json()["principals"][0].clone())
+    };
+    let (code, row) = listed(&here);
+    assert_eq!((code, &row["status"]), (0, &"resolved".into()));
+    // `session_id` is the tool's own, whatever principals there are.
+    assert_eq!((&row["principal"], &row["session_id"]), (&here.into(), &"tool-session-2".into()));
+    assert_eq!((&row["instance"], &row["process"]), (&"luna".into(), &"process-2".into()));
+    let (code, row) = listed(&gone);
+    assert_eq!((code, &row["status"]), (1, &"unresolved".into()));
+    assert_eq!((&row["session_id"], &row["process"]), (&Value::Null, &Value::Null));
+    // A listing of sessions is as it is without principals.
+    let sessions = folder.run(&["sessions", "runs/acting", "--format", "json"]).json();
+    assert_eq!(sessions["sessions"], Value::Array(Vec::new()));
 }
 
 #[test]

@@ -17,3 +17,4 @@ mod selftest;
 mod serve;
 mod support;
 mod twin;
+mod who;

@@ -60,6 +60,16 @@ pub(super) fn run(place: &Place, call: u32, format: Format, ui: &mut Ui) -> Ende
     life.push(("result", result(card)));
     if !card.children.is_empty() || !card.children_ended.is_empty() {
         life.push(("subagents", subagents(card)));
+        let elsewhere = card.depends_on();
+        if !elsewhere.is_empty() {
+            let runs = elsewhere.iter().map(|run| run.to_string().into());
+            life.push(("whole_output_only_in_runs", Node::List(runs.collect())));
+        }
+    }
+    let started = who.started_by.iter().filter(|(_, by)| **by == call);
+    let started: Vec<Node> = started.map(|(session, _)| number(session.number()).into()).collect();
+    if !started.is_empty() {
+        life.push(("conversations_named_in_output", Node::List(started)));
     }
     if matches!(card.asked.first(), Some(Asked::Answer { .. })) {
         life.push(("later_requests", later(place, call)?));
@@ -248,14 +258,17 @@ fn later(place: &Place, call: ToolCallId) -> Result<Node, Failure> {
         let words = format!("lists of request {} do not fit", base.request.ordinal());
         Failure::new(Kind::Damage, words)
     })?;
-    let mut list: Vec<(u64, u64, Shown)> = Vec::new();
+    let mut list: Vec<(u64, u64, u64, Shown)> = Vec::new();
     for (request, what) in shown {
         match list.last_mut() {
-            Some((_, last, before)) if *before == what => *last = request.ordinal(),
-            _ => list.push((request.ordinal(), request.ordinal(), what)),
+            Some((_, last, count, before)) if *before == what => {
+                *last = request.ordinal();
+                *count += 1;
+            }
+            _ => list.push((request.ordinal(), request.ordinal(), 1, what)),
         }
     }
-    let one = |(first, last, what): (u64, u64, Shown)| {
+    let one = |(first, last, count, what): (u64, u64, u64, Shown)| {
         let (what, bytes) = match what {
             Shown::Output { escaped_bytes } => ("output", Some(escaped_bytes)),
             Shown::Other { message_bytes } => ("another text in its place", Some(message_bytes)),
@@ -264,6 +277,8 @@ fn later(place: &Place, call: ToolCallId) -> Result<Node, Failure> {
         Node::Map(vec![
             ("first", first.into()),
             ("last", last.into()),
+            // Requests of other conversations may stand between the first and the last.
+            ("requests", count.into()),
             ("shows", what.into()),
             ("bytes", bytes.into()),
         ])
