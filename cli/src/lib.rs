@@ -19,6 +19,7 @@ mod event;
 mod inputs;
 mod output;
 mod policies;
+mod rates;
 mod report;
 mod text;
 mod tree;

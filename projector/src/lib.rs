@@ -17,6 +17,7 @@ pub mod identity;
 pub mod maka;
 pub mod measure;
 pub mod memo;
+pub mod metrics;
 pub mod policy;
 pub mod projection;
 pub mod stage;

@@ -17,6 +17,7 @@ pub mod fsck;
 pub mod infer;
 pub mod memo;
 pub mod recording;
+pub mod rulebook;
 pub mod selftest;
 pub mod serve;
 pub mod shown;

@@ -23,6 +23,7 @@ mod record;
 mod redact;
 mod reference_markdown;
 mod repair;
+mod rules;
 mod selftest;
 mod serve;
 mod sessions;
@@ -105,6 +106,22 @@ Exit codes:
   2  no such policy, or a file cannot be read"
     )]
     Policy(policy::PolicyCommand),
+    /// List, show and update what amounts rest on: cache rules and prices
+    ///
+    /// Rulebooks say how providers cache prompts, a table says what tokens cost. Both are data
+    /// with a day and a source; nothing is fetched.
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  counterfold rules list
+  counterfold rules show anthropic@2026-11
+
+Exit codes:
+  0  fine
+  2  no such rulebook, or a file cannot be read"
+    )]
+    Rules(rules::RulesCommand),
     Completions(completions::CompletionsArgs),
     #[command(hide = true)]
     Fingerprint(fingerprint::FingerprintArgs),
@@ -149,6 +166,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Gc(args) => gc::run(&args, ui),
         Command::Export(args) => export::run(&args, scratch, ui),
         Command::Policy(command) => policy::run(&command, scratch, ui),
+        Command::Rules(command) => rules::run(&command, ui),
         Command::Completions(args) => completions::run(args, ui),
         Command::Fingerprint(args) => fingerprint::run(&args, ui),
         Command::HelpMarkdown(args) => help_markdown::run(args, ui),

@@ -2,6 +2,7 @@
 //! of the commands themselves.
 
 pub(crate) mod json_lines;
+pub(crate) mod money;
 pub(crate) mod number;
 pub(crate) mod table;
 pub(crate) mod udiff;

@@ -25,6 +25,7 @@ mod program;
 mod readme;
 mod record;
 mod reports;
+mod rules;
 mod scratch;
 mod selftest;
 mod storage;

@@ -6,6 +6,7 @@
 )]
 
 mod brute;
+mod cache_cases;
 mod damage;
 mod golden;
 mod infer;

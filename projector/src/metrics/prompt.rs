@@ -1,0 +1,479 @@
+//! A conversation's prompts as blocks, each made of what is new in it.
+//!
+//! Views of one conversation differ in their ends. Messages whose segments are those of the view
+//! before keep their blocks and sums, so that a request costs what changed in it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use artifacts::Source;
+use ledger::history::{History, Request};
+use ledger::id::PartNo;
+use ledger::wire::{Escape, PartKind};
+
+use super::cache::{Block, Said, Section};
+use super::outline::{Outline, PartOutline, TextNo, Voice, is_long};
+use super::scale::Scale;
+use crate::fold::ProjectError;
+use crate::view::{Segment, View};
+
+/// What stands where in a prompt, in bytes as written.
+pub type Voices = [u64; Voice::COUNT];
+
+/// A range of an output that is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) text: TextNo,
+    pub(crate) tool: u32,
+    pub(crate) range: Range<usize>,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+struct Message {
+    part: PartNo,
+    /// Its segments among those of all messages.
+    segments: Range<usize>,
+    /// Blocks behind it.
+    blocks: usize,
+    shown: Vec<Shown>,
+    voices: Voices,
+}
+
+/// What changed with a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Step {
+    /// Leading blocks that are those of the request before.
+    pub(crate) kept: usize,
+    /// Bytes of the common beginning with the request before.
+    pub(crate) common_bytes: u64,
+    /// Bytes of the request before.
+    pub(crate) before_bytes: u64,
+    /// Ranges of outputs that are no longer shown.
+    pub(crate) gone: Vec<Shown>,
+    /// Ranges that are shown now.
+    pub(crate) come: Vec<Shown>,
+}
+
+/// Where texts come from.
+#[derive(Clone, Copy)]
+pub(crate) struct Texts<'t> {
+    pub(crate) history: &'t History,
+    pub(crate) source: &'t dyn Source,
+    pub(crate) outline: &'t Outline,
+}
+
+/// What was worked out of texts, under one policy.
+#[derive(Debug, Default)]
+pub(crate) struct Sizes {
+    escaped: BTreeMap<(PartNo, usize, usize, usize), u64>,
+}
+
+/// A conversation under a policy.
+#[derive(Debug, Default)]
+pub(crate) struct Prompt {
+    frame: Vec<PartNo>,
+    frame_blocks: usize,
+    frame_voices: Voices,
+    items: Vec<Segment>,
+    messages: Vec<Message>,
+    blocks: Vec<Block>,
+    /// Bytes up to the end of each block.
+    ends: Vec<u64>,
+    voices: Voices,
+}
+
+impl Prompt {
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Bytes of the prompt.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Bytes of the first blocks.
+    pub(crate) fn bytes_to(&self, blocks: usize) -> u64 {
+        blocks.checked_sub(1).and_then(|at| self.ends.get(at)).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn voices(&self) -> &Voices {
+        &self.voices
+    }
+
+    /// True when a part is among the messages.
+    pub(crate) fn has(&self, part: PartNo) -> bool {
+        self.messages.iter().rev().any(|message| message.part == part)
+    }
+
+    /// Goes on to the next view of the conversation.
+    ///
+    /// # Errors
+    /// A text is missing or damaged.
+    pub(crate) fn step(
+        &mut self,
+        texts: Texts<'_>,
+        scale: Scale,
+        sizes: &mut Sizes,
+        request: &Request,
+        view: View,
+    ) -> Result<Step, ProjectError> {
+        let mut step = Step { before_bytes: self.bytes(), ..Step::default() };
+        let (frame, items) = split(texts.outline, view);
+        let same_frame = frame == self.frame;
+        let old_blocks = core::mem::take(&mut self.blocks);
+        let old_ends = core::mem::take(&mut self.ends);
+        let same = if same_frame { common(&self.items, &items) } else { 0 };
+        // Whole messages only.
+        let whole = |end: usize| items.get(end).is_none_or(|next| *next == Segment::Separator);
+        let stay = self.messages.iter().take_while(|m| m.segments.end <= same);
+        let mut stay = stay.count();
+        while stay > 0 && !self.messages.get(stay - 1).is_some_and(|m| whole(m.segments.end)) {
+            stay -= 1;
+        }
+        if !same_frame {
+            stay = 0;
+        }
+        let blocks_stay = match stay.checked_sub(1).and_then(|at| self.messages.get(at)) {
+            Some(message) => message.blocks,
+            None if same_frame => self.frame_blocks,
+            None => 0,
+        };
+        self.blocks.extend_from_slice(old_blocks.get(..blocks_stay).unwrap_or_default());
+        self.ends.extend_from_slice(old_ends.get(..blocks_stay).unwrap_or_default());
+        for message in self.messages.drain(stay..) {
+            for (sum, part) in self.voices.iter_mut().zip(&message.voices) {
+                *sum -= part;
+            }
+            step.gone.extend(message.shown);
+        }
+        if !same_frame {
+            for (sum, part) in self.voices.iter_mut().zip(&self.frame_voices) {
+                *sum -= part;
+            }
+            self.frame_voices = Voices::default();
+            self.frame = frame;
+            self.add_frame(texts, scale)?;
+        }
+        let old_items = core::mem::replace(&mut self.items, items);
+        let from = stay.checked_sub(1).and_then(|at| self.messages.get(at)).map(|m| m.segments.end);
+        let from = from.map_or(0, |end| (end + 1).min(self.items.len()));
+        self.add_messages(texts, scale, sizes, request, from, &mut step)?;
+        step.kept = blocks_stay
+            + self
+                .blocks
+                .iter()
+                .zip(&old_blocks)
+                .skip(blocks_stay)
+                .take_while(|(new, old)| new.hash == old.hash && new.section == old.section)
+                .count();
+        let common = self.bytes_to(step.kept);
+        let differs = step.kept < self.blocks.len().min(old_blocks.len());
+        // A difference in the tools or the system is known to the block.
+        let partial = if differs && step.kept >= self.frame_blocks {
+            let before = self.bytes_to(blocks_stay.max(self.frame_blocks));
+            let new = self.items.get(from..).unwrap_or_default();
+            let old = old_items.get(from..).unwrap_or_default();
+            (before + super::bytes::common(texts, old, new)?).saturating_sub(common)
+        } else {
+            0
+        };
+        step.common_bytes = common + partial;
+        Ok(step)
+    }
+
+    fn add_frame(&mut self, texts: Texts<'_>, scale: Scale) -> Result<(), ProjectError> {
+        let mut parts = self.frame.clone();
+        // The order is that of the provider, whatever the order of the body.
+        parts.sort_by_key(|part| section(texts.outline.part(*part).kind));
+        for number in parts {
+            let outline = texts.outline.part(number);
+            let skeleton = texts.history.skeleton(texts.history.part(number));
+            let literal = skeleton.literal.read(texts.source)?;
+            let mut build = Build::new(outline);
+            build.literal(&literal, 0..literal.len());
+            for (slot, def) in skeleton.slots.iter().enumerate() {
+                let Some(known) = outline.slots.get(slot) else { continue };
+                build.text(def.offset as usize, known.voice, known.ident, known.escaped_bytes);
+            }
+            for mark in &outline.marks {
+                build.mark(mark.block, mark.long);
+            }
+            let own = match outline.kind {
+                PartKind::Tools => Some(Voice::Tools),
+                PartKind::System => Some(Voice::System),
+                _ => None,
+            };
+            let mut voices = build.voices;
+            if let Some(own) = own {
+                let all = voices.iter().sum();
+                voices = Voices::default();
+                if let Some(place) = voices.get_mut(own.index()) {
+                    *place = all;
+                }
+            }
+            self.push(build, section(outline.kind), scale);
+            for ((sum, all), part) in
+                self.frame_voices.iter_mut().zip(&mut self.voices).zip(&voices)
+            {
+                *sum += part;
+                *all += part;
+            }
+        }
+        self.frame_blocks = self.blocks.len();
+        Ok(())
+    }
+
+    fn add_messages(
+        &mut self,
+        texts: Texts<'_>,
+        scale: Scale,
+        sizes: &mut Sizes,
+        request: &Request,
+        mut from: usize,
+        step: &mut Step,
+    ) -> Result<(), ProjectError> {
+        let items = core::mem::take(&mut self.items);
+        while from < items.len() {
+            let rest = items.get(from..).unwrap_or_default();
+            let length = rest.iter().take_while(|segment| **segment != Segment::Separator).count();
+            let segments = rest.get(..length).unwrap_or_default();
+            if let Some(part) = segments.iter().find_map(part_of) {
+                let outline = texts.outline.part(part);
+                let mut build = Build::new(outline);
+                let shown = build.message(texts, sizes, request, part, segments)?;
+                let voices = build.voices;
+                self.push(build, Section::Messages, scale);
+                for (sum, part) in self.voices.iter_mut().zip(&voices) {
+                    *sum += part;
+                }
+                step.come.extend(shown.iter().cloned());
+                self.messages.push(Message {
+                    part,
+                    segments: from..from + length,
+                    blocks: self.blocks.len(),
+                    shown,
+                    voices,
+                });
+            }
+            from += length + 1;
+        }
+        self.items = items;
+        Ok(())
+    }
+
+    fn push(&mut self, build: Build<'_>, section: Section, scale: Scale) {
+        let last = build.blocks.len().saturating_sub(1);
+        for (nth, block) in build.blocks.into_iter().enumerate() {
+            let before = self.bytes();
+            let after = before.saturating_add(block.bytes);
+            self.blocks.push(Block {
+                hash: block.hash,
+                tokens: scale.tokens(after) - scale.tokens(before),
+                section,
+                said: block.said,
+                mark: block.mark,
+                ends_message: section == Section::Messages && nth == last,
+            });
+            self.ends.push(after);
+        }
+    }
+}
+
+/// The parts around the messages in the order of the body, and the segments of the messages.
+fn split(outline: &Outline, view: View) -> (Vec<PartNo>, Vec<Segment>) {
+    let mut frame = Vec::new();
+    let mut items = Vec::with_capacity(view.segments.len());
+    let mut in_items = false;
+    for segment in view.segments {
+        let Some(part) = part_of(&segment) else {
+            // Marks, separators and texts of the policy stand among messages.
+            if in_items || !matches!(segment, Segment::Separator) {
+                items.push(segment);
+            }
+            continue;
+        };
+        match outline.part(part).kind {
+            PartKind::Item => {
+                in_items = true;
+                items.push(segment);
+            }
+            PartKind::Tools | PartKind::System | PartKind::Verbatim
+                if frame.last() != Some(&part) =>
+            {
+                frame.push(part);
+            }
+            _ => {}
+        }
+    }
+    (frame, items)
+}
+
+fn section(kind: PartKind) -> Section {
+    match kind {
+        PartKind::Tools => Section::Tools,
+        PartKind::System => Section::System,
+        _ => Section::Messages,
+    }
+}
+
+/// The part that a segment is of.
+pub(crate) fn part_of(segment: &Segment) -> Option<PartNo> {
+    match segment {
+        Segment::Literal { part, .. } | Segment::Text { part, .. } => Some(*part),
+        _ => None,
+    }
+}
+
+/// How many segments two lists begin with in common.
+fn common(left: &[Segment], right: &[Segment]) -> usize {
+    left.iter().zip(right).take_while(|(left, right)| left == right).count()
+}
+
+/// A block that is being put together.
+#[derive(Clone, Copy, Debug)]
+struct Draft {
+    hash: u64,
+    bytes: u64,
+    said: Said,
+    mark: Option<u8>,
+}
+
+/// The blocks of a part.
+struct Build<'o> {
+    outline: &'o PartOutline,
+    blocks: Vec<Draft>,
+    voices: Voices,
+}
+
+impl<'o> Build<'o> {
+    fn new(outline: &'o PartOutline) -> Self {
+        let blocks = outline.said.iter().map(|said| Draft {
+            hash: 0xcbf2_9ce4_8422_2325,
+            bytes: 0,
+            said: *said,
+            mark: None,
+        });
+        Self { outline, blocks: blocks.collect(), voices: Voices::default() }
+    }
+
+    fn voice(&mut self, voice: Voice, bytes: u64) {
+        if let Some(sum) = self.voices.get_mut(voice.index()) {
+            *sum += bytes;
+        }
+    }
+
+    fn mark(&mut self, block: usize, long: bool) {
+        if let Some(block) = self.blocks.get_mut(block) {
+            block.mark = Some(u8::from(long));
+        }
+    }
+
+    /// Bytes of the literal, given to the blocks that they stand in.
+    fn literal(&mut self, bytes: &[u8], range: Range<usize>) {
+        self.voice(Voice::Framing, range.len() as u64);
+        let mut at = range.start;
+        while at < range.end {
+            let block = self.outline.block_at(at);
+            let end = self.outline.ends.get(block).copied().unwrap_or(range.end).min(range.end);
+            let end = end.max(at + 1);
+            if let Some(draft) = self.blocks.get_mut(block) {
+                for byte in bytes.get(at..end).unwrap_or_default() {
+                    draft.hash = (draft.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+                }
+                draft.bytes += (end - at) as u64;
+            }
+            at = end;
+        }
+    }
+
+    /// A text at an offset of the literal.
+    fn text(&mut self, offset: usize, voice: Voice, ident: u64, escaped_bytes: u64) {
+        self.voice(voice, escaped_bytes);
+        let block = self.outline.block_at(offset);
+        if let Some(draft) = self.blocks.get_mut(block) {
+            draft.hash = (draft.hash ^ ident).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17);
+            draft.bytes += escaped_bytes;
+        }
+    }
+
+    fn message(
+        &mut self,
+        texts: Texts<'_>,
+        sizes: &mut Sizes,
+        request: &Request,
+        part: PartNo,
+        segments: &[Segment],
+    ) -> Result<Vec<Shown>, ProjectError> {
+        let skeleton = texts.history.skeleton(texts.history.part(part));
+        let literal = skeleton.literal.read(texts.source)?;
+        let mut shown = Vec::new();
+        for mark in self.outline.marks.clone() {
+            self.mark(mark.block, mark.long);
+        }
+        // A text of the policy stands where the text before it would.
+        let mut offset = 0;
+        for segment in segments {
+            match segment {
+                Segment::Literal { range, .. } => {
+                    self.literal(&literal, range.clone());
+                    offset = range.end;
+                }
+                Segment::Text { slot, range, escape, .. } => {
+                    let Some(known) = self.outline.slots.get(*slot) else { continue };
+                    let whole = range.start == 0 && range.end as u64 == known.bytes;
+                    let (ident, bytes) = if whole {
+                        (known.ident, known.escaped_bytes)
+                    } else {
+                        let bytes = sizes.escaped(texts, part, *slot, range, *escape)?;
+                        let ends = (range.start as u64).rotate_left(32) ^ range.end as u64;
+                        (known.ident ^ ends.wrapping_mul(0x94d0_49bb_1331_11eb), bytes)
+                    };
+                    self.text(offset, known.voice, ident, bytes);
+                    if let Some((text, tool)) = known.output {
+                        shown.push(Shown { text, tool, range: range.clone() });
+                    }
+                }
+                Segment::Inserted { text, escape, .. } => {
+                    let hash = text.bytes().fold(0x8422_2325, |hash: u64, byte| {
+                        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+                    });
+                    self.text(offset, Voice::Markers, hash, escape.escaped_bytes(text));
+                }
+                Segment::Mark { index } => {
+                    let Some(mark) = request.overlays().get(*index) else { continue };
+                    let long = mark.bytes.read(texts.source).is_ok_and(|bytes| is_long(&bytes));
+                    self.mark(self.outline.block_at(mark.offset as usize), long);
+                }
+                Segment::Separator => {}
+            }
+        }
+        Ok(shown)
+    }
+}
+
+impl Sizes {
+    /// Length of a range of a text as written, worked out once.
+    fn escaped(
+        &mut self,
+        texts: Texts<'_>,
+        part: PartNo,
+        slot: usize,
+        range: &Range<usize>,
+        escape: Escape,
+    ) -> Result<u64, ProjectError> {
+        let key = (part, slot, range.start, range.end);
+        if let Some(bytes) = self.escaped.get(&key) {
+            return Ok(*bytes);
+        }
+        let not_text = ProjectError::NotText { part: part.number(), slot };
+        let hole = texts.history.part(part).holes.get(slot).ok_or(not_text.clone())?;
+        let bytes = texts.history.text(hole).read(texts.source)?;
+        let text = core::str::from_utf8(&bytes).ok().and_then(|text| text.get(range.clone()));
+        let bytes = escape.escaped_bytes(text.ok_or(not_text)?);
+        self.escaped.insert(key, bytes);
+        Ok(bytes)
+    }
+}
