@@ -12,6 +12,7 @@ pub mod assemble;
 pub mod assert;
 pub mod cache;
 pub mod diff;
+pub mod evaluate;
 pub mod fingerprint;
 pub mod fsck;
 pub mod infer;

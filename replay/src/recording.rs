@@ -5,8 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use artifacts::{Source, StoreReader};
+use ledger::event::Event;
 use ledger::fs::{LogReader, Tail};
 use ledger::history::History;
+use ledger::id::RunId;
 
 use crate::cache::CachedSource;
 
@@ -67,6 +69,21 @@ impl Recording {
             tail: log.tail().cloned(),
             has_gap: log.format().log_gap,
         })
+    }
+
+    /// The run of a recording, by its first event and nothing else.
+    ///
+    /// # Errors
+    /// Not a recording, or its first event cannot be read or is another one.
+    pub fn run_of(path: &Path) -> Result<RunId, LoadError> {
+        let mut log = LogReader::open(path)?;
+        let damaged = |error: ledger::fs::ReadError| LoadError::Log(error.into());
+        let frame = log.frames().next().transpose().map_err(damaged)?;
+        let event = frame.map(|frame| Event::decode(frame.kind(), frame.version(), frame.body()));
+        match event {
+            Some(Ok(Event::RunOpened(opened))) => Ok(opened.run),
+            _ => Err(LoadError::NoRecording { path: path.to_path_buf() }),
+        }
     }
 
     /// Its folder.

@@ -57,7 +57,7 @@ pub struct Row {
 }
 
 impl Row {
-    fn add(&mut self, ordinal: u64, fidelity: &Fidelity, account: &Account) {
+    pub(crate) fn add(&mut self, ordinal: u64, fidelity: &Fidelity, account: &Account) {
         self.requests += 1;
         match fidelity {
             Fidelity::Exact => self.fidelity.exact += 1,
@@ -140,4 +140,32 @@ pub fn sweep(
             Some(cell.map(|row| Row { recording: *recording, policy: *policy, ..row }))
         })
         .collect()
+}
+
+/// Calls `work` for each number below `count`, on so many threads (0: one for each core), and
+/// gives back what it said, in order.
+///
+/// # Errors
+/// The threads cannot be made.
+pub fn each<T: Send>(
+    count: usize,
+    threads: usize,
+    work: &(dyn Fn(usize) -> T + Sync),
+) -> Result<Vec<T>, ThreadsError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| ThreadsError { why: error.to_string() })?;
+    Ok(pool.install(|| (0..count).into_par_iter().map(work).collect()))
+}
+
+/// The same inside of [`each`], on its threads.
+pub fn all<T: Send>(count: usize, work: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    (0..count).into_par_iter().map(work).collect()
+}
+
+/// Threads could not be made.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot start threads: {why}")]
+pub struct ThreadsError {
+    /// The system's answer.
+    why: String,
 }

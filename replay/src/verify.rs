@@ -12,6 +12,7 @@ mod linked;
 
 use std::path::PathBuf;
 
+pub(crate) use coverage::reported_input;
 pub use coverage::{Coverage, Unexplained};
 pub use linked::{Linking, UnlinkedCount};
 

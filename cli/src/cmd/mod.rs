@@ -23,6 +23,7 @@ mod record;
 mod redact;
 mod reference_markdown;
 mod repair;
+mod report;
 mod rules;
 mod selftest;
 mod serve;
@@ -71,6 +72,7 @@ Exit codes:
     Project(project::ProjectArgs),
     Diff(diff::DiffArgs),
     Sweep(sweep::SweepArgs),
+    Report(report::ReportArgs),
     Twin(twin::TwinArgs),
     Log(log::LogArgs),
     Show(show::ShowArgs),
@@ -149,6 +151,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Selftest(args) => selftest::run(&args, scratch, ui),
         Command::Project(args) => project::run(&args, scratch, ui),
         Command::Diff(args) => diff::run(&args, scratch, ui),
+        Command::Report(args) => report::run(&args, scratch, ui),
         Command::Sweep(args) => sweep::run(&args, scratch, ui),
         Command::Twin(args) => twin::run(&args, scratch, ui),
         Command::Log(args) => log::run(&args, scratch, ui),

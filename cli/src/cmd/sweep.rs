@@ -1,40 +1,53 @@
 //! `sweep`: every policy over every request of every recording.
 
+pub(crate) mod basis;
 mod document;
+mod grid;
+mod lines;
+mod page;
+mod pareto;
+mod requests;
+pub(crate) mod row;
+mod store;
 mod table;
+mod total;
+pub(crate) mod work;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use projector::{Policy, ProjectError};
-use replay::{Recording, Row};
 
-use crate::args::{Format, FormatArgs, RecordingsArgs};
-use crate::error::{Ended, Failure, Kind, Outcome, map};
+use crate::args::RecordingsArgs;
+use crate::error::{Ended, Failure, Kind, Outcome, Stop};
 use crate::inputs::{self, Scratch};
-use crate::policies::{self, Named};
+use crate::policies::Named;
+use crate::rates::RatesArgs;
 use crate::ui::Ui;
-
-/// Recordings that are open at the same time.
-const OPEN_MAX: usize = 16;
+use basis::{Bases, RecordingEntry};
+use row::RowEntry;
+use store::{Plan, Slot, Store};
+use work::Job;
 
 /// What every report of a sweep has to say.
-const HELD_FIXED: &str = "The recorded trajectory is held fixed: after the frontier, the model's \
-                          answers are what it said under the recorded policy.";
+pub(crate) const HELD_FIXED: &str = "The recorded trajectory is held fixed: after the frontier, the model's answers are what it \
+     said under the recorded policy.";
 
-/// Work out what every request would have been under other policies
+/// Work out what every request would have been under other policies, and what it would have cost
 ///
-/// Folds every request of every recording under every policy and sums up what the model would
-/// have been shown. The frontier is the first request that differs from the recorded one: up to
-/// it, the run would have gone the same way. Fidelity says what a projection rests on: exact (the
-/// policy in force), derived (pure steps over whole outputs), assumed (an assumption is named),
-/// refused (could not be projected; counted as recorded).
+/// Evaluates every request of every recording under every policy: what the model would have been
+/// shown, what a provider's prompt cache would have made of it, and what of it the recorded answers
+/// use. The frontier is the first request that differs from the recorded one: up to it, the run
+/// would have gone the same way. Fidelity says what a projection rests on: exact (the policy in
+/// force), derived (pure steps over whole outputs), assumed (an assumption is named), refused
+/// (could not be projected; counted as recorded).
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   counterfold sweep runs
   counterfold sweep runs/session --policy recorded --policy cap-4k --policy mine.toml
+  counterfold sweep runs --policy cap-4k --set cap_text.limit=2000,4000,8000 --sort cost
+  counterfold sweep runs --into sweep --shard 1/8
+  counterfold sweep runs --html sweep.html --price-as claude-sonnet-4-5
   counterfold sweep runs --sort hidden --format json
 
 Exit codes:
@@ -46,11 +59,45 @@ pub(crate) struct SweepArgs {
     /// A built-in policy, `recorded`, or a TOML file; may be repeated [default: all built-in ones]
     #[arg(short, long = "policy", value_name = "POLICY")]
     policies: Vec<String>,
+    /// A parameter with its values: every policy is evaluated with every combination
+    #[arg(long = "set", value_name = "KEY=V1,V2,...")]
+    sets: Vec<String>,
     /// What the rows of a recording are sorted by, lowest first
     #[arg(long, value_enum, value_name = "KEY", default_value_t = Sort::Tokens)]
     sort: Sort,
     #[command(flatten)]
-    format: FormatArgs,
+    rates: RatesArgs,
+    /// Keep what is worked out in this folder, and go on from what is there
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+    /// Keep a line for each request, too
+    #[arg(long, requires = "into")]
+    requests: bool,
+    /// Write a page for a browser, too: one file, which refers to nothing outside of itself
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Evaluate the I-th of N parts of the recordings, told apart by their runs
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<(u64, u64)>,
+    /// Threads [default: one for each core]
+    #[arg(short, long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+    /// How the result is written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = SweepFormat::Table)]
+    format: SweepFormat,
+}
+
+/// How a sweep is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SweepFormat {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+    /// For spreadsheets: a line for each recording and policy
+    Csv,
+    /// For pull requests
+    Md,
 }
 
 /// What rows are sorted by.
@@ -58,179 +105,184 @@ pub(crate) struct SweepArgs {
 enum Sort {
     /// Estimated tokens of all requests
     Tokens,
+    /// What the requests cost
+    Cost,
+    /// Evidence that is hidden, most shown first
+    Evidence,
     /// Recorded bytes that are not shown
     Hidden,
     /// The policy's name
     Name,
 }
 
-/// One recording under all policies.
-struct Swept {
-    path: PathBuf,
-    rows: Result<Vec<Cell>, Failure>,
+fn shard(word: &str) -> Result<(u64, u64), &'static str> {
+    const FORM: &str = "a part is named I/N, from 1/N to N/N";
+    let (part, parts) = word.split_once('/').ok_or(FORM)?;
+    let part: u64 = part.parse().map_err(|_not_a_number| FORM)?;
+    let parts: u64 = parts.parse().map_err(|_not_a_number| FORM)?;
+    if part == 0 || part > parts { Err(FORM) } else { Ok((part, parts)) }
 }
 
-/// One policy over one recording.
-struct Cell {
-    policy: usize,
-    /// What the bodies as recorded are estimated at by the policy's estimator.
-    recorded_tokens: u64,
-    row: Result<Row, Failure>,
+/// What a sweep has found.
+struct Results<'r> {
+    store: &'r Store,
+    /// In the order of the inputs: where the rows are, or why there are none.
+    found: Vec<(String, Result<Slot, Failure>)>,
+    sort: Sort,
+    totals: Vec<RowEntry>,
+    /// For each total, whether no other policy beats it.
+    front: Vec<bool>,
+    bases: Bases,
+    requests: u64,
 }
 
 pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    let policies = policies(&args.policies)?;
+    let policies = grid::policies(&args.policies, &args.sets)?;
+    let rates = args.rates.read()?;
+    let plan = Plan {
+        schema: "counterfold.sweep-plan/1".to_owned(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        policies: policies.iter().map(|n| (n.id.clone(), n.policy.id().to_string())).collect(),
+        rulebooks: rates.books.iter().map(|book| format!("{book:?}")).collect(),
+        prices: format!("{} {}", rates.prices.date, rates.prices.sha256),
+        price_as: args.rates.price_as.clone(),
+        requests: args.requests,
+        details: args.html.is_some(),
+    };
+    let store = Store::open(args.into.as_deref(), &plan)?;
     let words = &args.recordings;
-    let mut swept = Vec::new();
     let inputs = inputs::recordings(&words.recordings, words.allow_empty, scratch, ui);
-    let cells = (inputs.len() * policies.len()) as u64;
-    let progress = ui.progress("sweeping", cells);
-    let bare: Vec<Policy> = policies.iter().map(|named| named.policy.clone()).collect();
-    let mut inputs = inputs.into_iter().peekable();
-    while inputs.peek().is_some() {
-        let chunk: Vec<_> = inputs.by_ref().take(OPEN_MAX).collect();
-        some(chunk, &bare, &mut swept, &|| progress.step());
-    }
+    let progress = ui.progress("sweeping", (inputs.len() * policies.len()) as u64);
+    let job = Job {
+        policies: &policies,
+        rates: &rates,
+        price_as: args.rates.price_as.as_deref(),
+        store: &store,
+        requests: args.requests,
+        details: args.html.is_some(),
+        shard: args.shard,
+        progress: &|| progress.step(),
+    };
+    let found = job.run(&inputs, args.jobs)?;
     drop(progress);
-    for recording in &mut swept {
-        if let Ok(cells) = &mut recording.rows {
-            sort(cells, &policies, args.sort);
-        }
+    let results = Results::collect(&store, found, &policies, args.sort)?;
+    if let Some(path) = &args.html {
+        crate::output::write(path, page::page(&results)?.as_bytes())?;
     }
-    match args.format.format {
-        Format::Json => ui.json(&document::document(&policies, &swept))?,
-        Format::Table => table::print(&policies, &swept, args.sort, ui)?,
+    match args.format {
+        SweepFormat::Json => document::write(&policies, &results, ui)?,
+        SweepFormat::Csv => lines::csv(&results, ui)?,
+        SweepFormat::Md => lines::markdown(&results, ui)?,
+        SweepFormat::Table => table::print(&results, ui)?,
     }
     ui.flush()?;
-    outcome(&swept, words.allow_empty, ui)
+    results.outcome(words.allow_empty || args.shard.is_some(), ui)
 }
 
-fn outcome(swept: &[Swept], allow_empty: bool, ui: &Ui) -> Ended {
-    let mut outcome = Outcome::Fine;
-    let mut requests = 0;
-    for recording in swept {
-        let failed = recording.rows.as_ref().err().into_iter();
-        let cells = recording.rows.iter().flatten();
-        requests +=
-            cells.clone().filter_map(|c| c.row.as_ref().ok()).map(|r| r.requests).sum::<u64>();
-        for failure in failed.chain(cells.filter_map(|cell| cell.row.as_ref().err())) {
-            ui.failure(failure);
+impl<'r> Results<'r> {
+    fn collect(
+        store: &'r Store,
+        found: Vec<(String, Result<Slot, Failure>)>,
+        policies: &[Named],
+        sort: Sort,
+    ) -> Result<Self, Stop> {
+        let totals = policies
+            .iter()
+            .map(|named| RowEntry::nothing(&named.id, named.policy.estimator.id()))
+            .collect();
+        let mut results = Self {
+            store,
+            found,
+            sort,
+            totals,
+            front: Vec::new(),
+            bases: Bases::default(),
+            requests: 0,
+        };
+        let (mut totals, mut bases) = (std::mem::take(&mut results.totals), Bases::default());
+        let mut requests = 0;
+        results.read(|recording, rows| {
+            bases.add(recording);
+            requests += recording.requests;
+            for (total, row) in totals.iter_mut().zip(rows) {
+                total.add(row);
+            }
+            Ok(())
+        })?;
+        let mut order: Vec<RowEntry> = totals;
+        results.order(&mut order);
+        results.front = pareto::front(&order.iter().collect::<Vec<_>>());
+        (results.totals, results.bases, results.requests) = (order, bases, requests);
+        Ok(results)
+    }
+
+    /// Calls `call` with what was found of each recording, in order, rows as they are kept.
+    fn read(
+        &self,
+        mut call: impl FnMut(&RecordingEntry, &[RowEntry]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        for (path, slot) in &self.found {
+            match slot {
+                Ok(slot) => {
+                    let (recording, rows) = self.store.get(slot)?;
+                    call(&recording, &rows)?;
+                }
+                Err(failure) => call(&RecordingEntry::failed(path, failure), &[])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, with the rows of each recording sorted.
+    fn each(
+        &self,
+        mut call: impl FnMut(&RecordingEntry, &[RowEntry]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.read(|recording, rows| {
+            let mut rows = rows.to_vec();
+            self.order(&mut rows);
+            call(recording, &rows)
+        })
+    }
+
+    /// Sorts rows, those that failed last.
+    fn order(&self, rows: &mut [RowEntry]) {
+        rows.sort_by_key(|row| {
+            let key = match self.sort {
+                Sort::Tokens => row.tokens_total,
+                Sort::Cost if row.is_priced() => row.cost.total,
+                Sort::Cost => u64::MAX,
+                Sort::Evidence => 1000 - row.recall().unwrap_or(1000).min(1000),
+                Sort::Hidden => row.hidden_bytes,
+                Sort::Name => 0,
+            };
+            let name = (self.sort == Sort::Name).then(|| row.policy.clone());
+            (!row.is_good(), key, name)
+        });
+    }
+
+    fn outcome(&self, allow_empty: bool, ui: &Ui) -> Ended {
+        let mut outcome = Outcome::Fine;
+        for (_, slot) in &self.found {
+            if let Err(failure) = slot {
+                ui.failure(failure);
+                outcome = Outcome::Undecided;
+            }
+        }
+        let mut failed = Vec::new();
+        self.read(|_recording, rows| {
+            for row in rows.iter().filter(|row| !row.is_good()) {
+                failed.push(row.error.clone().unwrap_or_default());
+            }
+            Ok(())
+        })?;
+        for words in failed {
+            ui.failure(&Failure::new(Kind::Damage, words));
             outcome = Outcome::Undecided;
         }
-    }
-    if requests == 0 && outcome == Outcome::Fine && !allow_empty {
-        return Err(Failure::new(Kind::Empty, "nothing to sweep: no recorded request").into());
-    }
-    Ok(outcome)
-}
-
-/// The policies that the words stand for; two of the same name get their numbers appended.
-fn policies(words: &[String]) -> Result<Vec<Named>, Failure> {
-    let mut named = if words.is_empty() {
-        policies::builtin()?
-    } else {
-        words.iter().map(|word| policies::resolve(word)).collect::<Result<Vec<_>, _>>()?
-    };
-    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
-    for policy in &mut named {
-        let times = seen.entry(policy.id.clone()).or_default();
-        *times += 1;
-        if *times > 1 {
-            policy.id = format!("{}#{times}", policy.id);
+        if self.requests == 0 && outcome == Outcome::Fine && !allow_empty {
+            return Err(Failure::new(Kind::Empty, "nothing to sweep: no recorded request").into());
         }
+        Ok(outcome)
     }
-    Ok(named)
-}
-
-/// Sweeps a few recordings, on all cores.
-fn some(
-    inputs: Vec<inputs::Input>,
-    policies: &[Policy],
-    swept: &mut Vec<Swept>,
-    progress: &(dyn Fn() + Sync),
-) {
-    let mut open = Vec::new();
-    let mut slots = Vec::new();
-    for input in inputs {
-        let opened = input.found.and_then(|place| inputs::open(&place.folder));
-        let slot = opened.map(|recording| {
-            open.push(recording);
-            open.len() - 1
-        });
-        slots.push((input.path, slot));
-    }
-    let mut rows = replay::sweep(&open, policies, progress).into_iter();
-    for (path, slot) in slots {
-        let rows = slot.map(|index| {
-            let recording = open.get(index);
-            let of = |(policy, row)| cell(recording, policies, policy, row);
-            rows.by_ref().take(policies.len()).enumerate().map(of).collect()
-        });
-        swept.push(Swept { path, rows });
-    }
-}
-
-fn cell(
-    recording: Option<&Recording>,
-    policies: &[Policy],
-    policy: usize,
-    row: Result<Row, ProjectError>,
-) -> Cell {
-    let requests = recording.map(|recording| recording.history().requests()).unwrap_or_default();
-    let estimator = policies.get(policy).map(|policy| policy.estimator);
-    let tokens = |bytes| estimator.map_or(0, |estimator| estimator.tokens(bytes));
-    let recorded_tokens = requests.iter().map(|request| tokens(request.captured.body_bytes)).sum();
-    let row = row.map_err(|error| map::project(&error));
-    Cell { policy, recorded_tokens, row }
-}
-
-/// Sorts rows, those that failed last.
-fn sort(cells: &mut [Cell], policies: &[Named], by: Sort) {
-    cells.sort_by_key(|cell| {
-        let row = cell.row.as_ref().ok();
-        let key = row.map(|row| match by {
-            Sort::Tokens => row.tokens_total,
-            Sort::Hidden => row.hidden_bytes,
-            Sort::Name => 0,
-        });
-        let name = policies.get(cell.policy).map(|policy| policy.id.clone());
-        (key.is_none(), key, (by == Sort::Name).then_some(name))
-    });
-}
-
-/// The rows of one policy over all recordings, added up. The frontier has no meaning there.
-fn total(swept: &[Swept], policy: usize) -> (u64, Row) {
-    let mut sum = Row { policy, ..Row::default() };
-    let mut recorded_tokens = 0;
-    for cell in swept.iter().flat_map(|recording| recording.rows.iter().flatten()) {
-        let (true, Ok(row)) = (cell.policy == policy, &cell.row) else { continue };
-        recorded_tokens += cell.recorded_tokens;
-        add(&mut sum, row);
-    }
-    (recorded_tokens, sum)
-}
-
-fn add(sum: &mut Row, row: &Row) {
-    sum.requests += row.requests;
-    sum.fidelity.exact += row.fidelity.exact;
-    sum.fidelity.derived += row.fidelity.derived;
-    sum.fidelity.assumed += row.fidelity.assumed;
-    sum.fidelity.refused += row.fidelity.refused;
-    for (step, reason, count) in &row.reasons {
-        let known = sum.reasons.iter_mut().find(|(s, r, _)| (s, r) == (step, reason));
-        match known {
-            Some((_, _, sum)) => *sum += count,
-            None => sum.reasons.push((*step, reason, *count)),
-        }
-    }
-    sum.changed += row.changed;
-    sum.tokens_max = sum.tokens_max.max(row.tokens_max);
-    sum.tokens_total += row.tokens_total;
-    sum.body_bytes += row.body_bytes;
-    sum.hidden_bytes += row.hidden_bytes;
-    sum.hidden_bytes_max = sum.hidden_bytes_max.max(row.hidden_bytes_max);
-    sum.capped_results += row.capped_results;
-    sum.cleared_results += row.cleared_results;
-    sum.dropped_messages += row.dropped_messages;
-    sum.broken_pairs += row.broken_pairs;
 }

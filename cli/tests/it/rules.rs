@@ -48,15 +48,38 @@ fn a_price_table_is_made_of_a_data_set_and_keeps_its_digits() {
     let from = folder.path("set.json");
     std::fs::write(&from, set).unwrap();
     let made = folder.run(&[
-        "rules", "update", "--from", from.to_str().unwrap(), "--date", "2026-11-30", "--source", "a set",
+        "rules",
+        "update",
+        "--from",
+        from.to_str().unwrap(),
+        "--date",
+        "2026-11-30",
+        "--source",
+        "a set",
     ]);
     let text = made.text();
-    for line in ["name = \"claude-x\"", "input = 3000000", "read = 250000", "output = 15000000",
-        "window = 200000", "above_tokens = 200000", "input = 6000000"] {
+    for line in [
+        "name = \"claude-x\"",
+        "input = 3000000",
+        "read = 250000",
+        "output = 15000000",
+        "window = 200000",
+        "above_tokens = 200000",
+        "input = 6000000",
+    ] {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(!text.contains("gemini-x") && !text.contains("other"), "{text}");
     std::fs::write(&from, "[]").unwrap();
-    let bad = ["rules", "update", "--from", from.to_str().unwrap(), "--date", "2026-11-30", "--source", "x"];
+    let bad = [
+        "rules",
+        "update",
+        "--from",
+        from.to_str().unwrap(),
+        "--date",
+        "2026-11-30",
+        "--source",
+        "x",
+    ];
     assert_eq!(folder.run(&bad).code, 2);
 }

@@ -192,7 +192,7 @@ impl<'f> Run<'f, '_> {
             _ => None,
         };
         let base = self.base.and_then(|base| base.get(number));
-        let recall = self.recall(&lane, number, base);
+        let (recall, missed) = self.recall(&lane, number, base);
         let class = if !account.changed {
             Class::Same
         } else if window.is_some_and(|window| band.0 > window) {
@@ -217,6 +217,7 @@ impl<'f> Run<'f, '_> {
             charge,
             cost,
             recall,
+            missed,
             output_bytes: lane.output_bytes.clone(),
             signs: (lane.signs, base.map_or(lane.signs, |base| base.signs.1)),
             dead_bytes: lane.dead_bytes,
@@ -305,15 +306,16 @@ impl<'f> Run<'f, '_> {
         (shown.range.len() as u64, signs as u64)
     }
 
-    fn recall(&self, lane: &Lane, number: usize, base: Option<&Line>) -> Recall {
+    fn recall(&self, lane: &Lane, number: usize, base: Option<&Line>) -> (Recall, Vec<u32>) {
         let anchors = self.facts.ground.evidence.anchors.get(number);
         let mut recall = Recall::default();
+        let mut missed = Vec::new();
         let all = base.map_or_else(|| lane.output_bytes.iter().sum(), Line::outputs);
         let shown: u64 = lane.output_bytes.iter().sum();
         // What is hidden of all outputs, in 65536ths.
         let hidden = (u128::from(all.saturating_sub(shown)) << 16).checked_div(u128::from(all));
         let hidden = u64::try_from(hidden.unwrap_or(0)).unwrap_or(0);
-        for anchor in anchors.into_iter().flatten() {
+        for (nth, anchor) in (0..).zip(anchors.into_iter().flatten()) {
             let weight = anchor.weight_millibits;
             recall.anchors += 1;
             recall.weight += weight;
@@ -325,10 +327,11 @@ impl<'f> Run<'f, '_> {
                 recall.shown += weight;
             } else {
                 recall.missed += 1;
+                missed.push(nth);
             }
             self.controls(anchor, hidden, &mut recall);
         }
-        recall
+        (recall, missed)
     }
 
     /// What would be left of an anchor, were the same share of output hidden without a thought.

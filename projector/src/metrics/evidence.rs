@@ -48,12 +48,14 @@ pub struct Anchor {
 }
 
 /// The anchors of all answers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// By request.
     pub anchors: Vec<Vec<Anchor>>,
     /// For each output, the last request whose answer uses it, by index.
     pub last_use: Vec<Option<usize>>,
+    /// The words, by number.
+    pub words: Vec<Vec<u8>>,
     /// By request, the outputs that no later answer uses.
     pub ends: Vec<Vec<TextNo>>,
 }
@@ -188,7 +190,14 @@ impl Evidence {
                 }
             });
         }
-        Timeline::new(history, source, outline, &words).run()
+        let mut evidence = Timeline::new(history, source, outline, &words).run()?;
+        evidence.words = alloc::vec![Vec::new(); words.numbers.len()];
+        for (word, number) in words.numbers {
+            if let Some(place) = evidence.words.get_mut(number as usize) {
+                *place = word;
+            }
+        }
+        Ok(evidence)
     }
 }
 
@@ -255,6 +264,7 @@ impl<'t> Timeline<'t> {
         let mut evidence = Evidence {
             anchors: Vec::with_capacity(used.len()),
             last_use: alloc::vec![None; self.outline.outputs().len()],
+            words: Vec::new(),
             ends: alloc::vec![Vec::new(); used.len()],
         };
         for (request, mut words) in used.into_iter().enumerate() {

@@ -121,6 +121,8 @@ pub struct Line {
     pub cost: Option<Cost>,
     /// What the recorded answer needs and is shown.
     pub recall: Recall,
+    /// Which anchors of the answer no shown range holds, by their place among its anchors.
+    pub missed: Vec<u32>,
     /// Bytes of outputs that are shown, by tool.
     pub output_bytes: Vec<u64>,
     /// Signs of failure in outputs (errors, failed tests): shown, and all.

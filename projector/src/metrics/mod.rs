@@ -23,6 +23,6 @@ pub use line::{Class, Line, Recall};
 pub use money::Picodollars;
 pub use outline::Voice;
 pub use prices::{Cost, ModelPrice, PriceTable};
-pub use prompt::Voices;
+pub use prompt::{Voices, prompt_bytes};
 pub use rulebook::{DataError, Rulebook};
 pub use scale::Scale;

@@ -206,6 +206,18 @@ impl Outline {
         &self.outputs
     }
 
+    /// Which output fills a slot, and of which tool.
+    pub fn output_of(&self, part: PartNo, slot: usize) -> Option<(TextNo, u32)> {
+        self.parts.get(part.index())?.slots.get(slot)?.output
+    }
+
+    /// The tool that an output is of, by its place among [`Outline::tools`].
+    pub fn tool_of(&self, text: TextNo) -> Option<u32> {
+        let output = self.outputs.get(text as usize)?;
+        let slot = self.part(output.part).slots.get(output.slot)?;
+        slot.output.map(|(_, tool)| tool)
+    }
+
     /// Names of tools; the last stands for those that are not known.
     pub fn tools(&self) -> &[Vec<u8>] {
         &self.tools

@@ -10,6 +10,7 @@ use core::ops::Range;
 use artifacts::Source;
 use ledger::history::{History, Request};
 use ledger::id::PartNo;
+use ledger::render::{self, RenderError};
 use ledger::wire::{Escape, PartKind};
 
 use super::cache::{Block, Said, Section};
@@ -149,12 +150,13 @@ impl Prompt {
             }
             step.gone.extend(message.shown);
         }
+        let mut old_frame = None;
         if !same_frame {
             for (sum, part) in self.voices.iter_mut().zip(&self.frame_voices) {
                 *sum -= part;
             }
             self.frame_voices = Voices::default();
-            self.frame = frame;
+            old_frame = Some(core::mem::replace(&mut self.frame, frame));
             self.add_frame(texts, scale)?;
         }
         let old_items = core::mem::replace(&mut self.items, items);
@@ -170,9 +172,14 @@ impl Prompt {
                 .take_while(|(new, old)| new.hash == old.hash && new.section == old.section)
                 .count();
         let common = self.bytes_to(step.kept);
-        let differs = step.kept < self.blocks.len().min(old_blocks.len());
-        // A difference in the tools or the system is known to the block.
-        let partial = if differs && step.kept >= self.frame_blocks {
+        let frames = match &old_frame {
+            Some(old_frame) => self.frames_in_common(texts, old_frame)?,
+            None => None,
+        };
+        let partial = if let Some(frames) = frames {
+            // What differs before the messages makes all of them different.
+            frames.saturating_sub(common)
+        } else if step.kept < self.blocks.len().min(old_blocks.len()) {
             let before = self.bytes_to(blocks_stay.max(self.frame_blocks));
             let new = self.items.get(from..).unwrap_or_default();
             let old = old_items.get(from..).unwrap_or_default();
@@ -182,6 +189,35 @@ impl Prompt {
         };
         step.common_bytes = common + partial;
         Ok(step)
+    }
+
+    /// Bytes that the parts around the messages have in common with earlier ones; `None` where
+    /// they are the same bytes.
+    fn frames_in_common(
+        &self,
+        texts: Texts<'_>,
+        old: &[PartNo],
+    ) -> Result<Option<u64>, ProjectError> {
+        let written = |frame: &[PartNo]| {
+            let mut parts = frame.to_vec();
+            parts.sort_by_key(|part| section(texts.outline.part(*part).kind));
+            let mut bytes = Vec::new();
+            for part in parts {
+                let done = render::part(texts.history, texts.source, part, &[], &mut bytes);
+                done.map_err(|error| match error {
+                    RenderError::NotText { part, slot } => ProjectError::NotText { part, slot },
+                    RenderError::Get(error) => ProjectError::Get(error),
+                    _ => ProjectError::NotText { part: part.number(), slot: 0 },
+                })?;
+            }
+            Ok::<_, ProjectError>(bytes)
+        };
+        let (old, new) = (written(old)?, written(&self.frame)?);
+        if old == new {
+            return Ok(None);
+        }
+        let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+        Ok(Some(same as u64))
     }
 
     fn add_frame(&mut self, texts: Texts<'_>, scale: Scale) -> Result<(), ProjectError> {
@@ -280,6 +316,35 @@ impl Prompt {
             self.ends.push(after);
         }
     }
+}
+
+/// The bytes of a prompt in the order of the provider: tools, system, messages; without marks,
+/// options and what stands between messages.
+///
+/// # Errors
+/// A text is missing or damaged.
+pub fn prompt_bytes(
+    history: &History,
+    source: &dyn Source,
+    view: &View,
+) -> Result<Vec<u8>, ProjectError> {
+    let mut parts: BTreeMap<(Section, bool), Vec<Segment>> = BTreeMap::new();
+    for segment in &view.segments {
+        let kind = part_of(segment).map(|part| history.skeleton(history.part(part)).kind);
+        let place = match kind {
+            _ if matches!(segment, Segment::Separator | Segment::Mark { .. }) => continue,
+            Some(PartKind::Options | PartKind::Glue) => continue,
+            Some(kind @ (PartKind::Tools | PartKind::System)) => (section(kind), false),
+            Some(PartKind::Verbatim) => (Section::Messages, false),
+            Some(PartKind::Item) | None => (Section::Messages, true),
+        };
+        parts.entry(place).or_default().push(segment.clone());
+    }
+    let mut out = Vec::new();
+    for segments in parts.into_values() {
+        View { segments }.write(history, source, b"", &[], &mut out)?;
+    }
+    Ok(out)
 }
 
 /// The parts around the messages in the order of the body, and the segments of the messages.

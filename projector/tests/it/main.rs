@@ -12,6 +12,8 @@ mod live;
 #[cfg(test)]
 mod maka;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod naive;
 #[cfg(test)]
 mod oracle;
@@ -23,6 +25,8 @@ mod property;
 mod random;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod slow;
 #[cfg(test)]
 mod snapshot;
 #[cfg(test)]

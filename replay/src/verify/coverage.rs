@@ -54,7 +54,7 @@ impl Coverage {
         }
         for request in history.requests() {
             let usage = request.answer.as_ref().and_then(|(_, answer)| answer.usage);
-            match usage.and_then(|usage| input_tokens(request.dialect, &usage)) {
+            match usage.and_then(|usage| reported_input(request.dialect, &usage)) {
                 Some(reported) => {
                     coverage.with_usage += 1;
                     coverage.reported_tokens += reported;
@@ -85,7 +85,7 @@ impl Coverage {
 
 /// All input tokens, cached ones included. Anthropic reports cached ones beside the others, the
 /// other providers among them.
-fn input_tokens(dialect: Dialect, usage: &Usage) -> Option<u64> {
+pub(crate) fn reported_input(dialect: Dialect, usage: &Usage) -> Option<u64> {
     let input = usage.input_tokens?;
     Some(match dialect {
         Dialect::AnthropicMessages => {

@@ -62,8 +62,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn class(book: &Rulebook, name: &str) -> u8 {
-    let found = book.ttl.iter().position(|class| class.name == name);
-    u8::try_from(found.unwrap_or_else(|| panic!("no class {name}"))).unwrap()
+    u8::try_from(book.ttl.iter().position(|class| class.name == name).unwrap()).unwrap()
 }
 
 fn blocks(book: &Rulebook, words: &str) -> Vec<Block> {
@@ -76,7 +75,7 @@ fn blocks(book: &Rulebook, words: &str) -> Vec<Block> {
             "a" => (Section::Messages, Said::Model),
             "c" => (Section::Messages, Said::Call),
             "r" => (Section::Messages, Said::Result),
-            other => panic!("{other}"),
+            other => unreachable!("{other}"),
         };
         let hash = parts[1].bytes().fold(7, |hash: u64, byte| hash * 257 + u64::from(byte));
         Block {

@@ -11,11 +11,14 @@ mod damage;
 mod golden;
 mod infer;
 mod levels;
+mod metrics;
 mod mutants;
 mod recordings;
 mod segments;
 mod selftest;
 mod serve;
+#[path = "../../../projector/tests/it/slow.rs"]
+mod slow;
 mod support;
 mod twin;
 mod who;

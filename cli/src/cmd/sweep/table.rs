@@ -1,128 +1,183 @@
 //! What a sweep found, for people.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use replay::Row;
-use replay::sweep::FidelityCounts;
-
-use super::{Cell, HELD_FIXED, Sort, Swept, sort, total};
+use super::row::{Fidelity, RowEntry};
+use super::{HELD_FIXED, Results, pareto};
 use crate::error::Stop;
 use crate::inputs;
-use crate::policies::Named;
+use crate::report::money::dollars;
 use crate::report::number::{bytes, count, counted, percent};
-use crate::report::table::{self, Column, Table};
+use crate::report::table::{Cell, Column, Table};
 use crate::ui::{Tone, Ui};
 
-pub(super) fn print(
-    policies: &[Named],
-    swept: &[Swept],
-    by: Sort,
-    ui: &mut Ui,
-) -> Result<(), Stop> {
+/// With more recordings than this, only totals are shown.
+const RECORDINGS_MAX: usize = 40;
+
+pub(super) fn print(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
     let mut table = Table::new(&[
         Column::Left("recording"),
         Column::Left("policy"),
+        Column::Left(""),
         Column::RightExtra("requests"),
-        Column::RightExtra("changed"),
         Column::Right("frontier"),
-        Column::RightExtra("tokens max"),
-        Column::Right("tokens total"),
-        Column::RightExtra("of recorded"),
+        Column::Right("tokens"),
+        Column::RightExtra("largest"),
+        Column::RightExtra("from cache"),
+        Column::Right("cost"),
+        Column::Left("to recorded"),
+        Column::Right("evidence"),
+        Column::RightExtra("random"),
         Column::Right("hidden"),
         Column::Left("fidelity"),
     ]);
-    let labels = inputs::labels(swept.iter().map(|swept| swept.path.as_path()));
-    for (label, recording) in labels.iter().zip(swept) {
-        if is_without_requests(recording) {
-            let none = || table::Cell::from("-");
-            let words = "no requests".into();
-            let name = label.as_str().into();
-            table.row([
-                name,
-                none(),
-                none(),
-                none(),
-                none(),
-                none(),
-                none(),
-                none(),
-                none(),
-                words,
-            ]);
-            continue;
+    let labels = inputs::labels(results.found.iter().map(|(path, _)| Path::new(path.as_str())));
+    let mut labels = labels.iter();
+    let show_all = results.found.len() <= RECORDINGS_MAX;
+    let mut good = 0;
+    results.each(|recording, rows| {
+        let label = labels.next().map_or("", String::as_str);
+        if recording.error.is_some() {
+            return Ok(());
         }
-        for cell in recording.rows.iter().flatten() {
-            add(&mut table, label.as_str().into(), policies, cell);
+        if recording.requests == 0 {
+            if show_all {
+                none(&mut table, label);
+            }
+            return Ok(());
         }
-    }
-    let is_good = |swept: &&Swept| swept.rows.is_ok() && !is_without_requests(swept);
-    let good = swept.iter().filter(is_good).count();
+        good += 1;
+        if show_all {
+            let front = pareto::front(&rows.iter().collect::<Vec<_>>());
+            for (row, front) in rows.iter().zip(front) {
+                add(&mut table, label, row, front, None);
+            }
+        }
+        Ok(())
+    })?;
     if good > 1 {
-        let mut sums: Vec<Cell> = (0..policies.len())
-            .map(|policy| {
-                let (recorded_tokens, row) = total(swept, policy);
-                Cell { policy, recorded_tokens, row: Ok(row) }
-            })
-            .collect();
-        sort(&mut sums, policies, by);
-        for cell in &sums {
-            add(&mut table, table::Cell::toned("total", Tone::Strong), policies, cell);
+        for (row, front) in results.totals.iter().zip(&results.front) {
+            add(&mut table, "total", row, *front, Some(Tone::Strong));
         }
     }
     if table.is_empty() {
         return Ok(());
     }
-    ui.line(format_args!("{}", estimators(policies)))?;
+    for line in results.bases.lines() {
+        ui.line(format_args!("{}", crate::text::one_line(&line)))?;
+    }
     ui.line(format_args!("{HELD_FIXED}\n"))?;
     ui.table(&table)?;
-    footnotes(policies, swept, ui)
+    footnotes(results, ui)
 }
 
-/// True when no policy has anything to work on.
-fn is_without_requests(swept: &Swept) -> bool {
-    let Ok(cells) = &swept.rows else { return false };
-    !cells.is_empty() && cells.iter().all(|c| c.row.as_ref().is_ok_and(|row| row.requests == 0))
-}
-
-/// The estimators in use, with what they compute.
-fn estimators(policies: &[Named]) -> String {
-    let mut ids: Vec<_> = policies.iter().map(|named| named.policy.estimator.id()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let words = ids.into_iter().map(|id| match id {
-        "b4ceil" => "b4ceil, a quarter of the body's bytes, rounded up".to_owned(),
-        other => other.to_owned(),
-    });
-    let words: Vec<_> = words.collect();
-    format!("Tokens are estimated ({}).", words.join("; "))
-}
-
-fn add(table: &mut Table, name: table::Cell, policies: &[Named], cell: &Cell) {
-    let Some(named) = policies.get(cell.policy) else { return };
-    let Ok(row) = &cell.row else {
-        let none = || table::Cell::from("-");
-        let failed = table::Cell::toned("failed", Tone::Bad);
-        let id = named.id.as_str().into();
-        table.row([name, id, none(), none(), none(), none(), none(), none(), none(), failed]);
-        return;
-    };
-    let frontier = row.frontier.map_or_else(|| "-".to_owned(), count);
+/// A recording in which no policy has anything to work on.
+fn none(table: &mut Table, label: &str) {
+    let dash = || Cell::from("-");
     table.row([
-        name,
-        named.id.as_str().into(),
-        count(row.requests).into(),
-        count(row.changed).into(),
-        frontier.into(),
-        count(row.tokens_max).into(),
-        count(row.tokens_total).into(),
-        percent(row.tokens_total, cell.recorded_tokens).into(),
-        bytes(row.hidden_bytes).into(),
-        fidelity(&row.fidelity).into(),
+        label.into(),
+        dash(),
+        "".into(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        dash(),
+        "no requests".into(),
     ]);
 }
 
+fn add(table: &mut Table, label: &str, row: &RowEntry, front: bool, label_tone: Option<Tone>) {
+    let is_recorded = row.fidelity.exact == row.requests;
+    // What another policy beats in both is less important than what none does.
+    let tone = (!front && !is_recorded).then_some(Tone::Faint);
+    let cell = |text: String| match tone {
+        Some(tone) => Cell::toned(text, tone),
+        None => Cell::from(text),
+    };
+    let label = match label_tone {
+        Some(tone) => Cell::toned(label, tone),
+        None => cell(label.to_owned()),
+    };
+    if !row.is_good() {
+        let dash = || Cell::from("-");
+        let failed = Cell::toned("failed", Tone::Bad);
+        let id = row.policy.as_str().into();
+        table.row([
+            label,
+            id,
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            dash(),
+            failed,
+        ]);
+        return;
+    }
+    let share = |per_mille: Option<u64>| {
+        per_mille.map_or_else(|| "-".to_owned(), |share| percent(share, 1000))
+    };
+    let input = row.cache.read + row.cache.write + row.cache.uncached;
+    let dash = || "-".to_owned();
+    table.row([
+        label,
+        cell(row.policy.clone()),
+        cell(if front { "*".to_owned() } else { String::new() }),
+        cell(count(row.requests)),
+        cell(row.frontier.map_or_else(dash, count)),
+        cell(count(row.prompt_tokens)),
+        cell(count(row.prompt_tokens_max)),
+        cell(percent(row.cache.read, input)),
+        cell(if row.is_priced() { dollars(row.cost.total) } else { dash() }),
+        cell(against(row)),
+        cell(share(row.recall())),
+        cell(share(row.random_recall())),
+        cell(bytes(row.hidden_bytes)),
+        cell(fidelity(&row.fidelity)),
+    ]);
+}
+
+/// The cost against that of the record, and what can be said of it.
+pub(super) fn against(row: &RowEntry) -> String {
+    let money = &row.cost;
+    if !row.is_priced() || money.recorded == 0 {
+        let (now, then) = (row.tokens_total, row.tokens_recorded);
+        return format!("{} tokens", change(now, then));
+    }
+    let words = change(money.total, money.recorded);
+    match money.error_per_mille {
+        _ if money.total == money.recorded => words,
+        None => format!("{words} uncalibrated"),
+        Some(_) if money.within_error => format!("{words} within error"),
+        Some(error) => format!("{words} (error {})", percent(error, 1000)),
+    }
+}
+
+/// `-12.3 %`, `+4.0 %`, `0.0 %`.
+fn change(now: u64, then: u64) -> String {
+    let sign = match now.cmp(&then) {
+        std::cmp::Ordering::Less => "-",
+        std::cmp::Ordering::Equal => "",
+        std::cmp::Ordering::Greater => "+",
+    };
+    format!("{sign}{}", percent(now.abs_diff(then), then))
+}
+
 /// `9 derived 2 assumed`.
-fn fidelity(counts: &FidelityCounts) -> String {
+pub(super) fn fidelity(counts: &Fidelity) -> String {
     let all = [
         (counts.exact, "exact"),
         (counts.derived, "derived"),
@@ -133,25 +188,29 @@ fn fidelity(counts: &FidelityCounts) -> String {
     words.map(|(number, word)| [&count(number), " ", word].concat()).collect::<Vec<_>>().join(" ")
 }
 
-/// Why requests were assumed or refused, and what policies broke.
-fn footnotes(policies: &[Named], swept: &[Swept], ui: &mut Ui) -> Result<(), Stop> {
+/// What the columns mean, why requests were assumed or refused, and what policies broke.
+fn footnotes(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
+    ui.gap()?;
+    ui.line(format_args!(
+        "*: no other policy costs less and shows more evidence. evidence: what the recorded answers"
+    ))?;
+    ui.line(format_args!(
+        "use of outputs and the policy shows (a lower bound on use); random: what is left when as \
+         much is hidden by chance."
+    ))?;
     let mut reasons: BTreeMap<&str, (u64, Vec<&str>)> = BTreeMap::new();
     let mut broken = Vec::new();
-    for (index, named) in policies.iter().enumerate() {
-        let (_, row): (u64, Row) = total(swept, index);
-        for (_step, reason, number) in &row.reasons {
-            let (sum, ids) = reasons.entry(reason).or_default();
-            *sum += number;
-            if !ids.contains(&named.id.as_str()) {
-                ids.push(&named.id);
+    for row in &results.totals {
+        for reason in &row.reasons {
+            let (sum, ids) = reasons.entry(&reason.words).or_default();
+            *sum += reason.requests;
+            if !ids.contains(&row.policy.as_str()) {
+                ids.push(&row.policy);
             }
         }
         if row.broken_pairs > 0 {
-            broken.push(format!("{} ({})", named.id, count(row.broken_pairs)));
+            broken.push(format!("{} ({})", row.policy, count(row.broken_pairs)));
         }
-    }
-    if !reasons.is_empty() || !broken.is_empty() {
-        ui.gap()?;
     }
     for (reason, (number, ids)) in reasons {
         let projections = counted(number, "projection");
@@ -164,6 +223,11 @@ fn footnotes(policies: &[Named], swept: &[Swept], ui: &mut Ui) -> Result<(), Sto
             Tone::Warn,
             &format!("tool calls without result, or results without call, made by: {words}"),
         )?;
+    }
+    if ui.is_verbose() {
+        for words in results.bases.assumes() {
+            ui.line(format_args!("assumed of the provider: {}", crate::text::one_line(words)))?;
+        }
     }
     Ok(())
 }

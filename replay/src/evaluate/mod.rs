@@ -1,0 +1,158 @@
+//! What policies would have cost, hidden and broken in a recording, and what the amounts rest on.
+//!
+//! [`Prepared::new`] reads a recording once, evaluates what was recorded, and measures itself
+//! against what the provider has reported; [`Prepared::policy`] evaluates another policy over the
+//! same facts.
+
+mod audit;
+mod calibrate;
+mod row;
+mod terms;
+
+use projector::metrics::{DataError, Facts, Ground, Line, Scale, Terms, evaluate};
+use projector::{Policy, ProjectError};
+
+pub use audit::{Audit, Carrier, Census, Compaction, Volatile};
+pub use calibrate::{Calibration, Error as Deviation};
+pub use row::{Breaks, EvaluatedRow};
+pub use terms::{Basis, model_of};
+
+use crate::memo::SharedMemo;
+use crate::recording::Recording;
+use crate::rulebook::Rates;
+
+/// Why a recording could not be evaluated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvaluateError {
+    /// A text is missing or damaged.
+    #[error(transparent)]
+    Project(#[from] ProjectError),
+    /// The recorded policy cannot be made, which tests rule out.
+    #[error("the recorded policy: {0}")]
+    Policy(#[from] projector::PolicyError),
+    /// A rulebook or price table cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+}
+
+/// A recording with everything that is the same for all policies.
+#[derive(Debug)]
+pub struct Prepared<'r> {
+    recording: &'r Recording,
+    ground: Ground,
+    terms: Vec<Terms<'r>>,
+    basis: Basis,
+    scale: Scale,
+    base: Vec<Line>,
+    calibration: Calibration,
+    memo: SharedMemo,
+}
+
+/// The policy that changes nothing.
+const RECORDED: &str = "name = \"recorded\"\nestimator = \"b4ceil\"\n";
+
+impl<'r> Prepared<'r> {
+    /// Reads a recording. `price_as` is the model whose rules and prices count where the recorded
+    /// one is not known.
+    ///
+    /// # Errors
+    /// A text is missing or damaged.
+    pub fn new(
+        recording: &'r Recording,
+        rates: &'r Rates,
+        price_as: Option<&str>,
+    ) -> Result<Self, EvaluateError> {
+        let (history, source) = (recording.history(), recording.as_source());
+        let recorded = Policy::from_toml(RECORDED)?;
+        let ground = Ground::new(history, source)?;
+        let (mut terms, basis) = terms::terms(recording, rates, price_as)?;
+        let memo = SharedMemo::default();
+        let plain: Vec<Terms<'_>> = vec![Terms::default(); terms.len()];
+        let facts = Facts {
+            history,
+            source,
+            ground: &ground,
+            memo: &memo,
+            terms: &plain,
+            scale: Scale::assumed(),
+        };
+        let sizes = evaluate(facts, &recorded, None)?;
+        let scale = calibrate::scale(history, &sizes);
+        calibrate::outputs(history, scale, &mut terms);
+        let base = evaluate(Facts { terms: &terms, scale, ..facts }, &recorded, None)?;
+        let calibration = Calibration::of(history, &terms, &base);
+        Ok(Self { recording, ground, terms, basis, scale, base, calibration, memo })
+    }
+
+    /// Evaluates a policy: a line for each request.
+    ///
+    /// # Errors
+    /// A text is missing or damaged.
+    pub fn policy(&self, policy: &Policy) -> Result<Vec<Line>, ProjectError> {
+        let facts = Facts {
+            history: self.recording.history(),
+            source: self.recording.as_source(),
+            ground: &self.ground,
+            memo: &self.memo,
+            terms: &self.terms,
+            scale: self.scale,
+        };
+        if policy.is_recorded() {
+            return Ok(self.base.clone());
+        }
+        evaluate(facts, policy, Some(&self.base))
+    }
+
+    /// A policy's lines, summed up.
+    pub fn row(&self, lines: &[Line]) -> EvaluatedRow {
+        EvaluatedRow::of(lines, &self.base, &self.terms, self.tools())
+    }
+
+    /// The recording.
+    pub fn recording(&self) -> &Recording {
+        self.recording
+    }
+
+    /// The lines of what was recorded.
+    pub fn base(&self) -> &[Line] {
+        &self.base
+    }
+
+    /// How far the simulation is from what the provider has reported.
+    pub fn calibration(&self) -> &Calibration {
+        &self.calibration
+    }
+
+    /// What models, rules and prices the amounts rest on.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Tokens of bytes.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// What no policy changes.
+    pub fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    /// What each request was sent under.
+    pub fn terms(&self) -> &[Terms<'r>] {
+        &self.terms
+    }
+
+    /// The name of the tool that an output is of.
+    pub fn tool_of(&self, text: projector::metrics::outline::TextNo) -> String {
+        let name =
+            self.ground.outline.tool_of(text).and_then(|tool| self.tools().get(tool as usize));
+        String::from_utf8_lossy(name.map_or(&[][..], Vec::as_slice)).into_owned()
+    }
+
+    /// Names of tools.
+    pub fn tools(&self) -> &[Vec<u8>] {
+        self.ground.outline.tools()
+    }
+}
