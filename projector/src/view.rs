@@ -82,10 +82,7 @@ impl View {
                     out.extend_from_slice(literal.get(range.clone()).unwrap_or_default());
                 }
                 Segment::Text { part, slot, range, found, escape } => {
-                    let hole = history.part(*part).holes.get(*slot);
-                    let Some(hole) = hole else { continue };
-                    let copy = found_copy(history, hole).filter(|_| *found);
-                    let content = copy.unwrap_or_else(|| history.text(hole));
+                    let Some(content) = text_of(history, (*part, *slot), *found) else { continue };
                     let bytes = content.read(source)?;
                     let text = core::str::from_utf8(&bytes)
                         .ok()
@@ -106,8 +103,19 @@ impl View {
     }
 }
 
+/// The text that fills a slot: as it was sent, or as it was found whole beside the wire.
+pub(crate) fn text_of(
+    history: &History,
+    (part, slot): (PartNo, usize),
+    found: bool,
+) -> Option<&Content> {
+    let hole = history.part(part).holes.get(slot)?;
+    let copy = found_copy(history, hole).filter(|_| found);
+    Some(copy.unwrap_or_else(|| history.text(hole)))
+}
+
 /// The whole output that was found for a slot.
-fn found_copy<'h>(history: &'h History, hole: &Hole) -> Option<&'h Content> {
+pub(crate) fn found_copy<'h>(history: &'h History, hole: &Hole) -> Option<&'h Content> {
     let HoleValue::Output { call, index } = hole.value else { return None };
     let found = history.call(call)?.found(index)?;
     let piece = found.pieces.first().filter(|_| found.dropped == Dropped::Bytes(0));

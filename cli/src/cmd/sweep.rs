@@ -4,6 +4,7 @@ pub(crate) mod basis;
 mod document;
 mod grid;
 mod lines;
+mod outcomes;
 mod page;
 mod pareto;
 mod requests;
@@ -24,6 +25,7 @@ use crate::policies::Named;
 use crate::rates::RatesArgs;
 use crate::ui::Ui;
 use basis::{Bases, RecordingEntry};
+use outcomes::Scores;
 use row::RowEntry;
 use store::{Plan, Slot, Store};
 use work::Job;
@@ -48,6 +50,7 @@ Examples:
   counterfold sweep runs --policy cap-4k --set cap_text.limit=2000,4000,8000 --sort cost
   counterfold sweep runs --into sweep --shard 1/8
   counterfold sweep runs --html sweep.html --price-as claude-sonnet-4-5
+  counterfold sweep runs --outcomes scores.csv --policy cap-8k
   counterfold sweep runs --sort hidden --format json
 
 Exit codes:
@@ -73,6 +76,18 @@ pub(crate) struct SweepArgs {
     /// Keep a line for each request, too
     #[arg(long, requires = "into")]
     requests: bool,
+    /// Outcomes of the runs, as lines of RUN,SCORE[,TASK]: says what they allow to say of policies
+    #[arg(long, value_name = "FILE", help_heading = "Outcomes")]
+    outcomes: Option<PathBuf>,
+    /// The probability with which a cosmetic difference flips an outcome at most
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "0.05",
+        value_parser = flip,
+        help_heading = "Outcomes"
+    )]
+    flip: u64,
     /// Write a page for a browser, too: one file, which refers to nothing outside of itself
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -123,6 +138,10 @@ fn shard(word: &str) -> Result<(u64, u64), &'static str> {
     if part == 0 || part > parts { Err(FORM) } else { Ok((part, parts)) }
 }
 
+fn flip(word: &str) -> Result<u64, &'static str> {
+    outcomes::share(word).ok_or("a share is a number from 0 to 1 with at most six digits")
+}
+
 /// What a sweep has found.
 struct Results<'r> {
     store: &'r Store,
@@ -139,6 +158,7 @@ struct Results<'r> {
 pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     let policies = grid::policies(&args.policies, &args.sets)?;
     let rates = args.rates.read()?;
+    let scores = args.outcomes.as_deref().map(|path| Scores::read(path, args.flip)).transpose()?;
     let plan = Plan {
         schema: "counterfold.sweep-plan/1".to_owned(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -169,11 +189,15 @@ pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
     if let Some(path) = &args.html {
         crate::output::write(path, page::page(&results)?.as_bytes())?;
     }
+    let bounds = scores.map(|scores| scores.bounds(&results)).transpose()?;
     match args.format {
-        SweepFormat::Json => document::write(&policies, &results, ui)?,
+        SweepFormat::Json => document::write(&policies, &results, bounds.as_deref(), ui)?,
         SweepFormat::Csv => lines::csv(&results, ui)?,
         SweepFormat::Md => lines::markdown(&results, ui)?,
-        SweepFormat::Table => table::print(&results, ui)?,
+        SweepFormat::Table => {
+            table::print(&results, ui)?;
+            bounds.map_or(Ok(()), |bounds| outcomes::print(&bounds, ui))?;
+        }
     }
     ui.flush()?;
     results.outcome(words.allow_empty || args.shard.is_some(), ui)

@@ -5,7 +5,7 @@ use crate::program::Folder;
 const REFERENCE: &str = include_str!("../../../docs/reference/json.md");
 
 /// Commands that write JSON, with the schema of each.
-const DOCUMENTS: [(&str, &[&str]); 22] = [
+const DOCUMENTS: [(&str, &[&str]); 24] = [
     ("import", &["import", "har", "tiny.har", "--into", "runs"]),
     ("verify", &["verify", "runs"]),
     ("accept", &["accept", "runs", "--baseline", "b.json", "--yes"]),
@@ -13,6 +13,8 @@ const DOCUMENTS: [(&str, &[&str]); 22] = [
     ("project", &["project", "runs/tiny@2"]),
     ("diff", &["diff", "runs/tiny@2", "-p", "cap-2k"]),
     ("sweep", &["sweep", "runs"]),
+    ("report", &["report", "runs"]),
+    ("rules", &["rules", "list"]),
     ("log", &["log", "runs"]),
     ("event", &["show", "runs", "1"]),
     ("stats", &["stats", "runs"]),

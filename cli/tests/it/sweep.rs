@@ -40,7 +40,7 @@ fn a_sweep_over_the_built_in_policies_is_sorted_by_tokens() {
         "The recorded trajectory is held fixed",
         "Tokens: by the usage",
         "Cost: ",
-        "*: no other policy costs less",
+        "evidence is not known and no policy is marked",
         "the output as sent is taken for the whole output",
     ] {
         assert!(text.contains(words), "{words} in {text}");
@@ -186,6 +186,11 @@ fn files(folder: &Path) -> BTreeSet<String> {
     out
 }
 
+/// True for a file of rows, and not for a draft of one.
+fn is_rows(name: &str) -> bool {
+    name.starts_with("rows/") && !name.contains("/.counterfold-")
+}
+
 const KEPT: [&str; 7] = ["sweep", "runs", "-p", "cap-2k", "-p", "recorded", "--requests"];
 
 #[test]
@@ -227,7 +232,7 @@ fn a_sweep_that_was_killed_goes_on_without_losing_or_repeating_a_row() {
     let mut child = folder.command(&words).stdout(Stdio::null()).spawn().unwrap();
     let rows = || {
         let kept = files(&folder.path("kept"));
-        kept.iter().filter(|name| name.starts_with("rows/") && name.ends_with(".jsonl")).count()
+        kept.iter().filter(|name| is_rows(name)).count()
     };
     while rows() == 0 && child.try_wait().unwrap().is_none() {
         std::thread::yield_now();
@@ -244,7 +249,7 @@ fn a_sweep_that_was_killed_goes_on_without_losing_or_repeating_a_row() {
     assert_eq!(resumed["rows"].as_array().unwrap().len(), 6);
     // A third time, nothing is worked out: a row that was changed by hand shows.
     let kept = files(&folder.path("kept"));
-    let path = kept.iter().find(|name| name.starts_with("rows/") && name.ends_with(".jsonl"));
+    let path = kept.iter().find(|name| is_rows(name));
     let path = folder.path("kept").join(path.unwrap());
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"requests\":8", "\"requests\":800")).unwrap();
@@ -266,4 +271,69 @@ fn a_recording_without_requests_takes_one_line() {
     let none = folder.run(&["sweep", "runs/none"]);
     assert_eq!(none.code, 2);
     assert_eq!(none.text().matches("no requests").count(), 1, "{}", none.text());
+}
+
+#[test]
+fn outcomes_give_bounds_and_never_a_point() {
+    let folder = three();
+    folder.write("scores.csv", b"run,score,task\ntiny,1,x\na,0.5,x\nb,0,y\n");
+    let words = ["sweep", "runs", "-p", "recorded", "-p", "cap-2k", "--outcomes", "scores.csv"];
+    let json = folder.run(&[&words[..], &["--format", "json"]].concat()).json();
+    let of = |policy: &str| {
+        let all = json["outcomes"].as_array().unwrap();
+        all.iter().find(|entry| entry["policy"] == policy).unwrap().clone()
+    };
+    let recorded = of("recorded");
+    assert_eq!((&recorded["runs"], &recorded["exact"]), (&json!(3), &json!(3)));
+    assert_eq!(recorded["worst"], json!([500_000, 500_000]));
+    let capped = of("cap-2k");
+    assert_eq!(capped["exact"], 0);
+    assert_eq!(capped["worst"], json!([0, 1_000_000]));
+    let text = folder.run(&words).text();
+    assert!(text.contains("0.000 to 1.000") && text.contains("is refused"), "{text}");
+    folder.write("scores.csv", b"run,score\ntiny,2\n");
+    assert_eq!(folder.run(&words).code, 2);
+    folder.write("scores.csv", b"run,score\nnobody,1\n");
+    assert_eq!(folder.run(&words).code, 2);
+}
+
+/// The JSON that is embedded in a page.
+fn embedded(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_page_has_the_numbers_of_the_json_and_refers_to_nothing() {
+    let folder = three();
+    let words = ["sweep", "runs", "-p", "recorded", "-p", "cap-2k", "--price-as", "claude-opus-5"];
+    let json = folder.run(&[&words[..], &["--format", "json", "--html", "s.html"]].concat()).json();
+    let page = std::fs::read_to_string(folder.path("s.html")).unwrap();
+    for word in ["http://", "https://", "src=", "@import", "url(", "@DATA@"] {
+        let outside = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!outside.contains(word), "{word}");
+    }
+    let data = embedded(&page);
+    for (name, wanted) in [("rows", "rows"), ("totals", "totals")] {
+        let (shown, rows) = (data[name].as_array().unwrap(), json[wanted].as_array().unwrap());
+        assert_eq!(shown.len(), rows.len());
+        for (shown, row) in shown.iter().zip(rows) {
+            let column = |key: &str| {
+                let columns = data["columns"].as_array().unwrap();
+                let at = columns.iter().position(|column| column["key"] == key).unwrap();
+                shown["values"][at].clone()
+            };
+            assert_eq!(column("policy"), row["policy"]);
+            assert_eq!(column("requests"), row["requests"]);
+            assert_eq!(column("tokens"), row["prompt_tokens"]);
+            assert_eq!(column("hidden"), row["hidden_bytes"]);
+            assert_eq!(column("cost"), row["cost"]["total"].as_u64().unwrap() / 1_000_000);
+        }
+    }
+    let detail = &data["details"]["runs/tiny\ncap-2k"];
+    assert_eq!(detail["voices"].as_array().unwrap().len(), 8);
+    let bytes =
+        |list: &Value| list.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>();
+    let of_row = detail["voices"].as_array().unwrap().iter().map(bytes).sum::<u64>();
+    assert!(of_row > 0);
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::prompt::Texts;
 use crate::fold::ProjectError;
-use crate::view::Segment;
+use crate::view::{Segment, text_of};
 
 /// Unescaped bytes that are written at a time.
 const WINDOW_BYTES: usize = 4096;
@@ -81,10 +81,10 @@ impl<'c> Cursor<'c> {
                 let literal = skeleton.literal.read(self.texts.source)?;
                 self.window.extend_from_slice(literal.get(range.clone()).unwrap_or_default());
             }
-            Segment::Text { part, slot, range, escape, .. } => {
+            Segment::Text { part, slot, range, found, escape } => {
                 let not_text = ProjectError::NotText { part: part.number(), slot: *slot };
-                let hole = history.part(*part).holes.get(*slot).ok_or(not_text.clone())?;
-                let bytes = history.text(hole).read(self.texts.source)?;
+                let text = text_of(history, (*part, *slot), *found).ok_or(not_text.clone())?;
+                let bytes = text.read(self.texts.source)?;
                 let text = core::str::from_utf8(&bytes).ok();
                 let text = text.and_then(|text| text.get(range.clone())).ok_or(not_text)?;
                 let mut end = (at + WINDOW_BYTES).min(text.len());

@@ -51,10 +51,9 @@ impl Ground {
         let outline = Outline::new(history, source, &index)?;
         let evidence = Evidence::new(history, source, &outline)?;
         let mut signs = Vec::with_capacity(outline.outputs().len());
-        for output in outline.outputs() {
-            let hole = history.part(output.part).holes.get(output.slot);
-            let lines = match hole {
-                Some(hole) => signs::find(&history.text(hole).read(source)?),
+        for (no, _) in (0..).zip(outline.outputs()) {
+            let lines = match outline.text(history, no) {
+                Some(text) => signs::find(&text.read(source)?),
                 None => Vec::new(),
             };
             signs.push(lines);

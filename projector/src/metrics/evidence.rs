@@ -153,14 +153,14 @@ impl Words {
         }
     }
 
-    fn found(&mut self, word: u32, place: Place) {
+    fn found(&mut self, word: u32, place: Place, is_copy: bool) {
         let index = word as usize;
         let (Some(places), Some(outputs)) =
             (self.places.get_mut(index), self.outputs.get_mut(index))
         else {
             return;
         };
-        if places.last().is_none_or(|last| last.text != place.text) {
+        if !is_copy && places.last().is_none_or(|last| last.text != place.text) {
             *outputs += 1;
         }
         if places.len() <= OCCURRENCES_MAX {
@@ -182,11 +182,11 @@ impl Evidence {
         let mut words = Words::default();
         answers(history, source, |_request, word| words.learn(word))?;
         for (no, output) in (0..).zip(outline.outputs()) {
-            let Some(hole) = history.part(output.part).holes.get(output.slot) else { continue };
-            let bytes = history.text(hole).read(source)?;
+            let Some(text) = outline.text(history, no) else { continue };
+            let bytes = text.read(source)?;
             self::words(&bytes, false, |range, word| {
                 if let Some(word) = words.number(word) {
-                    words.found(word, Place { text: no, range });
+                    words.found(word, Place { text: no, range }, output.found);
                 }
             });
         }
@@ -232,6 +232,8 @@ struct Timeline<'t> {
     elsewhere: BTreeSet<(u32, u32)>,
     /// Outputs that a conversation has been shown, with the request that was the first.
     shown: BTreeMap<(u32, TextNo), usize>,
+    /// Whole outputs that were found beside the wire for what a conversation has been shown.
+    copies: BTreeSet<(u32, TextNo)>,
     seen: BTreeSet<(u32, PartNo)>,
 }
 
@@ -249,6 +251,7 @@ impl<'t> Timeline<'t> {
             words,
             elsewhere: BTreeSet::new(),
             shown: BTreeMap::new(),
+            copies: BTreeSet::new(),
             seen: BTreeSet::new(),
         }
     }
@@ -312,10 +315,14 @@ impl<'t> Timeline<'t> {
             return None;
         }
         let since = |place: &Place| self.shown.get(&(lane, place.text)).copied();
-        let known: Vec<Place> =
-            places.iter().filter(|place| since(place).is_some()).cloned().collect();
+        let known: Vec<Place> = places
+            .iter()
+            .filter(|place| since(place).is_some() || self.copies.contains(&(lane, place.text)))
+            .cloned()
+            .collect();
+        // What was never sent is no evidence by itself.
         let newest = known.iter().filter_map(since).max()?;
-        let all = self.outline.outputs().len() as u64;
+        let all = self.outline.outputs().iter().filter(|output| !output.found).count() as u64;
         let with = self.words.outputs.get(word as usize).copied().unwrap_or(1);
         Some(Anchor {
             word,
@@ -335,6 +342,9 @@ impl<'t> Timeline<'t> {
         for (slot, hole) in known.slots.iter().zip(&part.holes) {
             if let Some((text, _)) = slot.output {
                 self.shown.entry((lane, text)).or_insert(request);
+                if let Some(found) = slot.found {
+                    self.copies.insert((lane, found.text));
+                }
             } else if matches!(slot.voice, Voice::System | Voice::User) {
                 let bytes = self.history.text(hole).read(self.source)?;
                 self.exclude(lane, &bytes, false);

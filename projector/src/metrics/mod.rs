@@ -10,6 +10,7 @@ pub mod evaluate;
 pub mod evidence;
 pub mod line;
 pub mod money;
+pub mod outcome;
 pub mod outline;
 pub mod prices;
 mod prompt;

@@ -16,6 +16,7 @@ use ledger::wire::{PartKind, Role, SlotKind};
 use super::cache::Said;
 use crate::fold::index::UnitKind;
 use crate::fold::{Index, ProjectError};
+use crate::view::{found_copy, text_of};
 
 /// A text that is an output of a tool, by its place among all distinct ones.
 pub type TextNo = u32;
@@ -93,6 +94,16 @@ pub(crate) struct SlotOutline {
     pub(crate) escaped_bytes: u64,
     /// For an output: which one, and of which tool.
     pub(crate) output: Option<(TextNo, u32)>,
+    /// The whole of it that was found beside the wire.
+    pub(crate) found: Option<FoundOutline>,
+}
+
+/// A whole output that was found beside the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FoundOutline {
+    pub(crate) text: TextNo,
+    pub(crate) ident: u64,
+    pub(crate) bytes: u64,
 }
 
 /// A mark that stands in the part itself.
@@ -130,6 +141,8 @@ pub(crate) struct OutputText {
     pub(crate) part: PartNo,
     pub(crate) slot: usize,
     pub(crate) bytes: u64,
+    /// It was found beside the wire and never sent.
+    pub(crate) found: bool,
 }
 
 /// All parts of a run.
@@ -163,19 +176,21 @@ impl Outline {
             for (slot, (def, hole)) in skeleton.slots.iter().zip(&part.holes).enumerate() {
                 let text = history.text(hole);
                 let ident = ident(text);
-                let output = (def.kind == SlotKind::TOOL_OUTPUT).then(|| {
+                let is_output = def.kind == SlotKind::TOOL_OUTPUT;
+                let tool = || {
                     let unit = index.part(number).units.iter().find(|unit| {
                         unit.kind == UnitKind::Result
                             && unit.slots.iter().any(|of| usize::from(*of) == slot)
                     });
-                    let tool = unit.and_then(|unit| unit.tool).unwrap_or(unknown);
-                    let next = u32::try_from(outline.outputs.len()).unwrap_or(u32::MAX);
-                    let no = *known.entry(ident).or_insert(next);
-                    if no == next {
-                        let bytes = text.len();
-                        outline.outputs.push(OutputText { part: number, slot, bytes });
-                    }
-                    (no, tool)
+                    unit.and_then(|unit| unit.tool).unwrap_or(unknown)
+                };
+                let place = (number, slot);
+                let output = is_output
+                    .then(|| (outline.output(&mut known, ident, text.len(), place, false), tool()));
+                let found = found_copy(history, hole).filter(|_| is_output).map(|copy| {
+                    let (ident, bytes) = (self::ident(copy), copy.len());
+                    let text = outline.output(&mut known, ident, bytes, place, true);
+                    FoundOutline { text, ident, bytes }
                 });
                 slots.push(SlotOutline {
                     voice: voice(def.kind, skeleton.role),
@@ -183,6 +198,7 @@ impl Outline {
                     bytes: text.len(),
                     escaped_bytes: hole.escaped_bytes,
                     output,
+                    found,
                 });
             }
             outline.parts.push(PartOutline {
@@ -195,6 +211,38 @@ impl Outline {
             });
         }
         Ok(outline)
+    }
+
+    /// The number of an output, a new one when it was not seen before.
+    fn output(
+        &mut self,
+        known: &mut BTreeMap<u64, TextNo>,
+        ident: u64,
+        bytes: u64,
+        (part, slot): (PartNo, usize),
+        found: bool,
+    ) -> TextNo {
+        let next = u32::try_from(self.outputs.len()).unwrap_or(u32::MAX);
+        let no = *known.entry(ident).or_insert(next);
+        if no == next {
+            self.outputs.push(OutputText { part, slot, bytes, found });
+        } else if let Some(output) = self.outputs.get_mut(no as usize) {
+            output.found &= found;
+        }
+        no
+    }
+
+    /// The text of an output.
+    pub(crate) fn text<'h>(&self, history: &'h History, text: TextNo) -> Option<&'h Content> {
+        let output = self.outputs.get(text as usize)?;
+        let place = (output.part, output.slot);
+        text_of(history, place, self.is_copy(output, text))
+    }
+
+    /// True when the text is the copy that was found for the slot where it stands first.
+    fn is_copy(&self, output: &OutputText, text: TextNo) -> bool {
+        let slot = self.part(output.part).slots.get(output.slot);
+        slot.is_some_and(|slot| slot.output.is_none_or(|(sent, _)| sent != text))
     }
 
     pub(crate) fn part(&self, part: PartNo) -> &PartOutline {

@@ -17,7 +17,7 @@ use super::cache::{Block, Said, Section};
 use super::outline::{Outline, PartOutline, TextNo, Voice, is_long};
 use super::scale::Scale;
 use crate::fold::ProjectError;
-use crate::view::{Segment, View};
+use crate::view::{Segment, View, text_of};
 
 /// What stands where in a prompt, in bytes as written.
 pub type Voices = [u64; Voice::COUNT];
@@ -68,7 +68,7 @@ pub(crate) struct Texts<'t> {
 /// What was worked out of texts, under one policy.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
-    escaped: BTreeMap<(PartNo, usize, usize, usize), u64>,
+    escaped: BTreeMap<(PartNo, usize, bool, usize, usize), u64>,
 }
 
 /// A conversation under a policy.
@@ -486,18 +486,24 @@ impl<'o> Build<'o> {
                     self.literal(&literal, range.clone());
                     offset = range.end;
                 }
-                Segment::Text { slot, range, escape, .. } => {
+                Segment::Text { slot, range, found, escape, .. } => {
                     let Some(known) = self.outline.slots.get(*slot) else { continue };
-                    let whole = range.start == 0 && range.end as u64 == known.bytes;
-                    let (ident, bytes) = if whole {
-                        (known.ident, known.escaped_bytes)
-                    } else {
-                        let bytes = sizes.escaped(texts, part, *slot, range, *escape)?;
-                        let ends = (range.start as u64).rotate_left(32) ^ range.end as u64;
-                        (known.ident ^ ends.wrapping_mul(0x94d0_49bb_1331_11eb), bytes)
+                    let copy = known.found.filter(|_| *found);
+                    let (of, length) = match copy {
+                        Some(copy) => (copy.ident, copy.bytes),
+                        None => (known.ident, known.bytes),
                     };
-                    self.text(offset, known.voice, ident, bytes);
-                    if let Some((text, tool)) = known.output {
+                    let whole = range.start == 0 && range.end as u64 == length;
+                    let bytes = if whole && copy.is_none() {
+                        known.escaped_bytes
+                    } else {
+                        sizes.escaped(texts, (part, *slot, *found), range, *escape)?
+                    };
+                    let ends = (range.start as u64).rotate_left(32) ^ range.end as u64;
+                    let cut = if whole { 0 } else { ends.wrapping_mul(0x94d0_49bb_1331_11eb) };
+                    self.text(offset, known.voice, of ^ cut, bytes);
+                    if let Some((sent, tool)) = known.output {
+                        let text = copy.map_or(sent, |copy| copy.text);
                         shown.push(Shown { text, tool, range: range.clone() });
                     }
                 }
@@ -524,18 +530,17 @@ impl Sizes {
     fn escaped(
         &mut self,
         texts: Texts<'_>,
-        part: PartNo,
-        slot: usize,
+        (part, slot, found): (PartNo, usize, bool),
         range: &Range<usize>,
         escape: Escape,
     ) -> Result<u64, ProjectError> {
-        let key = (part, slot, range.start, range.end);
+        let key = (part, slot, found, range.start, range.end);
         if let Some(bytes) = self.escaped.get(&key) {
             return Ok(*bytes);
         }
         let not_text = ProjectError::NotText { part: part.number(), slot };
-        let hole = texts.history.part(part).holes.get(slot).ok_or(not_text.clone())?;
-        let bytes = texts.history.text(hole).read(texts.source)?;
+        let text = text_of(texts.history, (part, slot), found).ok_or(not_text.clone())?;
+        let bytes = text.read(texts.source)?;
         let text = core::str::from_utf8(&bytes).ok().and_then(|text| text.get(range.clone()));
         let bytes = escape.escaped_bytes(text.ok_or(not_text)?);
         self.escaped.insert(key, bytes);

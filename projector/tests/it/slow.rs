@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use artifacts::Source;
-use ledger::event::ItemKind;
+use ledger::event::{Dropped, Hole, HoleValue, ItemKind};
 use ledger::history::{History, ListWalker};
 use ledger::id::PartNo;
 use ledger::wire::{PartKind, SlotKind};
@@ -71,15 +71,26 @@ fn written(history: &History, source: &dyn Source, view: &View) -> Written {
             PartKind::Verbatim => frame.entry(2).or_default().extend(bytes),
             PartKind::Options | PartKind::Glue => {}
         }
-        if let Segment::Text { part, slot, range, .. } = segment {
+        if let Segment::Text { part, slot, range, found, .. } = segment {
             let part = history.part(*part);
             if history.skeleton(part).slots[*slot].kind == SlotKind::TOOL_OUTPUT {
-                let text = history.text(&part.holes[*slot]).read(source).unwrap().to_vec();
-                shown.push((text, range.clone()));
+                let hole = &part.holes[*slot];
+                let text = copy(history, source, hole).filter(|_| *found);
+                let sent = || history.text(hole).read(source).unwrap().to_vec();
+                shown.push((text.unwrap_or_else(sent), range.clone()));
             }
         }
     }
     Written { frame: frame.into_values().flatten().collect(), items, shown }
+}
+
+/// The whole output that was found for a slot.
+fn copy(history: &History, source: &dyn Source, hole: &Hole) -> Option<Vec<u8>> {
+    let HoleValue::Output { call, index } = hole.value else { return None };
+    let found = history.call(call)?.found(index)?;
+    let whole = found.dropped == Dropped::Bytes(0);
+    let piece = found.pieces.first().filter(|_| whole)?;
+    Some(piece.text.read(source).unwrap().to_vec())
 }
 
 fn common(left: &[u8], right: &[u8]) -> usize {
@@ -142,10 +153,10 @@ type Set = BTreeSet<Vec<u8>>;
 /// What the answers use, by request.
 fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
     let mut walker = ListWalker::new(history);
-    let mut known: BTreeMap<u32, (Set, Set)> = BTreeMap::new();
+    let mut known: BTreeMap<u32, [Set; 3]> = BTreeMap::new();
     let mut out = Vec::new();
     for (number, request) in history.requests().iter().enumerate() {
-        let (outputs, elsewhere) = known.entry(request.session().number()).or_default();
+        let [outputs, copies, elsewhere] = known.entry(request.session().number()).or_default();
         let lists = walker.lists(request.captured.request).unwrap().clone();
         // What an edit brings and another takes away again before a request is sent.
         let passing = request.changes.iter().flat_map(|change| match change {
@@ -169,6 +180,7 @@ fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
                         ));
                 if slot.kind == SlotKind::TOOL_OUTPUT {
                     outputs.insert(text.to_vec());
+                    copies.extend(copy(history, source, hole));
                 } else if own {
                     elsewhere.extend(words(&text, false).into_iter().map(|r| text[r].to_vec()));
                 }
@@ -184,9 +196,10 @@ fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
                 continue;
             }
             let has = |text: &&Vec<u8>| words(text, false).into_iter().any(|r| text[r] == word);
-            let from: Vec<Vec<u8>> = outputs.iter().filter(has).cloned().collect();
+            let sent = outputs.iter().any(|text| has(&text));
+            let from = outputs.union(copies).filter(has).cloned().collect();
             elsewhere.insert(word.clone());
-            if !from.is_empty() {
+            if sent {
                 found.push((word, from));
             }
         }

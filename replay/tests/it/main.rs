@@ -20,5 +20,6 @@ mod serve;
 #[path = "../../../projector/tests/it/slow.rs"]
 mod slow;
 mod support;
+mod toy;
 mod twin;
 mod who;

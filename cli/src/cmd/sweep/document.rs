@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::basis::RecordingEntry;
+use super::outcomes::OutcomeEntry;
 use super::row::RowEntry;
 use super::{HELD_FIXED, Results};
 use crate::error::Stop;
@@ -17,6 +18,14 @@ struct PolicyEntry<'s> {
     params: PolicyParams,
 }
 
+/// The row of a policy over all recordings.
+#[derive(Serialize)]
+struct Total<'r> {
+    #[serde(flatten)]
+    row: &'r RowEntry,
+    on_front: bool,
+}
+
 fn json(value: &impl Serialize) -> String {
     text::json(serde_json::to_string(value).unwrap_or_default())
 }
@@ -29,14 +38,14 @@ struct List<'u> {
 
 impl<'u> List<'u> {
     fn begin(ui: &'u mut Ui, name: &str) -> Result<Self, Stop> {
-        write!(ui.output(), ",\n\"{name}\":[")?;
+        write!(ui.output(), ",\n  \"{name}\": [")?;
         Ok(Self { ui, first: true })
     }
 
     fn item(&mut self, value: &impl Serialize) -> Result<(), Stop> {
         let comma = if self.first { "" } else { "," };
         self.first = false;
-        write!(self.ui.output(), "{comma}\n{}", json(value))?;
+        write!(self.ui.output(), "{comma}\n    {}", json(value))?;
         Ok(())
     }
 
@@ -46,9 +55,14 @@ impl<'u> List<'u> {
     }
 }
 
-pub(super) fn write(policies: &[Named], results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
+pub(super) fn write(
+    policies: &[Named],
+    results: &Results<'_>,
+    outcomes: Option<&[OutcomeEntry]>,
+    ui: &mut Ui,
+) -> Result<(), Stop> {
     let note = json(&HELD_FIXED);
-    write!(ui.output(), "{{\"schema\":\"counterfold.sweep/1\",\n\"note\":{note}")?;
+    write!(ui.output(), "{{\n  \"schema\": \"counterfold.sweep/1\",\n  \"note\": {note}")?;
     let mut list = List::begin(ui, "policies")?;
     for named in policies {
         list.item(&PolicyEntry {
@@ -66,15 +80,14 @@ pub(super) fn write(policies: &[Named], results: &Results<'_>, ui: &mut Ui) -> R
     list.end()?;
     let mut list = List::begin(ui, "totals")?;
     for (row, front) in results.totals.iter().zip(&results.front) {
-        #[derive(Serialize)]
-        struct Total<'r> {
-            #[serde(flatten)]
-            row: &'r RowEntry,
-            on_front: bool,
-        }
         list.item(&Total { row, on_front: *front })?;
     }
     list.end()?;
-    writeln!(ui.output(), "}}")?;
+    if let Some(outcomes) = outcomes {
+        let mut list = List::begin(ui, "outcomes")?;
+        outcomes.iter().try_for_each(|entry| list.item(entry))?;
+        list.end()?;
+    }
+    writeln!(ui.output(), "\n}}")?;
     Ok(())
 }

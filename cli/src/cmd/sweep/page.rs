@@ -111,7 +111,7 @@ fn row(nth: usize, entry: &RowEntry, front: bool, priced: bool) -> Value {
         "front": front,
         "detail": format!("{recording}\n{}", entry.policy),
         "x": entry.is_good().then_some(if priced { micro } else { entry.prompt_tokens }),
-        "y": recall.unwrap_or(1000),
+        "y": recall,
         "label": format!("{cost}, {} tokens, evidence {evidence}, {fidelity}",
             count(entry.prompt_tokens)),
         "texts": [
@@ -184,6 +184,7 @@ pub(super) fn page(results: &Results<'_>) -> Result<String, Stop> {
         "voices": Voice::ALL.map(Voice::name),
         "sort": "tokens",
         "priced": priced,
+        "known": results.front.contains(&true),
         "rows": rows,
         "totals": totals,
         "details": details,

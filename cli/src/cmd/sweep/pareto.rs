@@ -7,13 +7,13 @@ pub(super) fn price(row: &RowEntry, priced: bool) -> u64 {
     if priced { row.cost.total } else { row.prompt_tokens }
 }
 
-/// For each row, whether it is on the front. Rows without numbers, and those with a refused
-/// request, are not: what they would have done is not known.
+/// For each row, whether it is on the front. Rows without numbers, those with a refused request,
+/// and those of runs whose answers have no anchor are not: what is not known is not compared.
 pub(super) fn front(rows: &[&RowEntry]) -> Vec<bool> {
     let priced = rows.iter().all(|row| row.is_priced() || !row.is_good());
     let takes_part =
-        |row: &RowEntry| row.is_good() && row.requests > 0 && row.fidelity.refused == 0;
-    let point = |row: &RowEntry| (price(row, priced), row.recall().unwrap_or(1000));
+        |row: &RowEntry| row.is_good() && row.recall().is_some() && row.fidelity.refused == 0;
+    let point = |row: &RowEntry| (price(row, priced), row.recall().unwrap_or(0));
     // Cheapest first; of the same price, those that show most.
     let mut order: Vec<usize> =
         rows.iter().enumerate().filter(|(_, row)| takes_part(row)).map(|(at, _)| at).collect();

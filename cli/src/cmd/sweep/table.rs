@@ -50,15 +50,17 @@ pub(super) fn print(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
         good += 1;
         if show_all {
             let front = pareto::front(&rows.iter().collect::<Vec<_>>());
+            let is_known = front.contains(&true);
             for (row, front) in rows.iter().zip(front) {
-                add(&mut table, label, row, front, None);
+                add(&mut table, label, row, is_known.then_some(front), None);
             }
         }
         Ok(())
     })?;
     if good > 1 {
+        let is_known = results.front.contains(&true);
         for (row, front) in results.totals.iter().zip(&results.front) {
-            add(&mut table, "total", row, *front, Some(Tone::Strong));
+            add(&mut table, "total", row, is_known.then_some(*front), Some(Tone::Strong));
         }
     }
     if table.is_empty() {
@@ -93,10 +95,16 @@ fn none(table: &mut Table, label: &str) {
     ]);
 }
 
-fn add(table: &mut Table, label: &str, row: &RowEntry, front: bool, label_tone: Option<Tone>) {
+fn add(
+    table: &mut Table,
+    label: &str,
+    row: &RowEntry,
+    front: Option<bool>,
+    label_tone: Option<Tone>,
+) {
     let is_recorded = row.fidelity.exact == row.requests;
     // What another policy beats in both is less important than what none does.
-    let tone = (!front && !is_recorded).then_some(Tone::Faint);
+    let tone = (front == Some(false) && !is_recorded).then_some(Tone::Faint);
     let cell = |text: String| match tone {
         Some(tone) => Cell::toned(text, tone),
         None => Cell::from(text),
@@ -135,7 +143,7 @@ fn add(table: &mut Table, label: &str, row: &RowEntry, front: bool, label_tone: 
     table.row([
         label,
         cell(row.policy.clone()),
-        cell(if front { "*".to_owned() } else { String::new() }),
+        cell(if front == Some(true) { "*".to_owned() } else { String::new() }),
         cell(count(row.requests)),
         cell(row.frontier.map_or_else(dash, count)),
         cell(count(row.prompt_tokens)),
@@ -191,6 +199,11 @@ pub(super) fn fidelity(counts: &Fidelity) -> String {
 /// What the columns mean, why requests were assumed or refused, and what policies broke.
 fn footnotes(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
     ui.gap()?;
+    if results.totals.iter().all(|row| row.recall().is_none()) {
+        ui.line(format_args!(
+            "No recorded answer quotes an output, so that evidence is not known and no policy is marked."
+        ))?;
+    }
     ui.line(format_args!(
         "*: no other policy costs less and shows more evidence. evidence: what the recorded answers"
     ))?;

@@ -41,7 +41,7 @@ pub(super) struct Ends {
 }
 
 /// Mixes two words; the finalizer of `SplitMix64`.
-pub(super) fn mix(left: u64, right: u64) -> u64 {
+pub(in crate::metrics) fn mix(left: u64, right: u64) -> u64 {
     let mut word = left.rotate_left(5) ^ right.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

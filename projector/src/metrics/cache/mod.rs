@@ -14,6 +14,7 @@ use alloc::collections::BTreeMap;
 
 pub use broken::{Break, Cause};
 use lane::Lane;
+pub(super) use lane::mix;
 use places::Places;
 
 use super::rulebook::{Rulebook, Scheme, Trait};

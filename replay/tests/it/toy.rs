@@ -1,0 +1,81 @@
+//! Goal: the smallest context is not the cheapest. Method: a run of 200 steps made by rule, under
+//! policies that clear old results at every request, in batches, and never; by a rulebook that is
+//! written here.
+
+use projector::Policy;
+use projector::metrics::{PriceTable, Rulebook};
+use replay::evaluate::{EvaluatedRow, Prepared};
+use replay::rulebook::Rates;
+
+use crate::support::import_file;
+
+/// Reading costs a tenth and writing five quarters of what a token costs; nothing ever ends.
+const RULES: &str = "schema = \"counterfold.rulebook/1\"\nid = \"toy@1\"\nprovider = \"toy\"\n\
+    from = \"2026-01-01\"\nretrieved = \"2026-11-30\"\nsources = [\"this test\"]\n\
+    assumes = [\"all of it\"]\nmodels = [\"claude-\"]\nscheme = \"breakpoints\"\n\
+    minimum_tokens = 0\nstep_tokens = 1\nread_per_mille = 100\nwrites_max = 4\n\
+    [[ttl]]\nname = \"5m\"\nseconds = 1000000000\nwrite_per_mille = 1250\n";
+const PRICES: &str = "schema = \"counterfold.prices/1\"\nsource = \"this test\"\n\
+    license = \"MIT\"\ndate = \"2026-11-30\"\nsha256 = \"\"\n[[model]]\n\
+    name = \"claude-sonnet-4-5\"\nprovider = \"toy\"\ninput = 1000\noutput = 0\n";
+
+fn clear(name: &str, keep: u64, more: &str) -> Policy {
+    let text = format!(
+        "name = \"{name}\"\nestimator = \"b4ceil\"\n[[step]]\nop = \"clear_results\"\n\
+         at = \"request\"\nkeep = {keep}\nreplacement = \"[cleared]\"\n{more}\n"
+    );
+    Policy::from_toml(&text).unwrap()
+}
+
+#[test]
+fn the_smallest_context_is_not_the_cheapest() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("toy.har");
+    // Results of 5,468 bytes in the mean are 1,367 tokens; the head has 8,000 tokens.
+    let shape = fixtures::corpus::Shape {
+        seed: 7,
+        requests: 200,
+        head_bytes: 32_000,
+        output_bytes: 5468,
+        seconds: 5,
+    };
+    std::fs::write(&file, fixtures::corpus::har(shape)).unwrap();
+    let imported = import_file(&file);
+    let rates = Rates {
+        books: vec![Rulebook::parse(RULES).unwrap()],
+        prices: PriceTable::parse(PRICES).unwrap(),
+    };
+    let prepared = Prepared::new(&imported.recording, &rates, None).unwrap();
+    let at = |tokens: u64| {
+        format!(
+            "sticky = true\ntrigger = {{ metric = \"est_tokens\", cmp = \">\", value = {tokens} }}"
+        )
+    };
+    let policies = [
+        Policy::recorded(),
+        clear("keep last 5", 5, "sticky = false"),
+        clear("clear at 60k", 3, &at(60_000)),
+        clear("clear at 100k", 3, &at(100_000)),
+    ];
+    let rows = policies.map(|policy| prepared.row(&prepared.policy(&policy).unwrap()));
+    let [none, last_5, at_60k, at_100k] = &rows;
+    let cost = |row: &EvaluatedRow| row.cost.input().0;
+    // The smallest context by far, and dearer than what clears in batches.
+    assert!(last_5.tokens < at_60k.tokens && at_60k.tokens < at_100k.tokens);
+    assert!(at_100k.tokens < none.tokens);
+    assert!(cost(at_60k) < cost(last_5), "{} {}", cost(at_60k), cost(last_5));
+    assert!(cost(at_60k) < cost(at_100k) && cost(at_100k) < cost(none));
+    // It breaks the cache at nearly every request; the others a few times, and never.
+    assert!(last_5.rewrites > 180, "{}", last_5.rewrites);
+    assert!(at_60k.rewrites < 30 && at_60k.rewrites > 3, "{}", at_60k.rewrites);
+    assert_eq!(none.rewrites, 0);
+    // Each token is read, written or neither, at the prices of the rules.
+    for row in &rows {
+        let units = row.read * 100 + row.write * 1250 + row.uncached * 1000;
+        assert_eq!(cost(row), units);
+    }
+    // Clearing hides what answers use, and less of it than chance does for caps of the same size.
+    assert!(last_5.recall.missed > at_60k.recall.missed && at_60k.recall.missed > 0);
+    assert_eq!(none.recall.missed, 0);
+    assert!(none.recall.anchors > 100, "{}", none.recall.anchors);
+}
