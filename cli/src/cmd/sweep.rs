@@ -31,8 +31,9 @@ use store::{Plan, Slot, Store};
 use work::Job;
 
 /// What every report of a sweep has to say.
-pub(crate) const HELD_FIXED: &str = "The recorded trajectory is held fixed: after the frontier, the model's answers are what it \
-     said under the recorded policy.";
+pub(crate) const HELD_FIXED: &str = "\
+The recorded trajectory is held fixed: after the frontier, the model's answers are what it said \
+under the recorded policy.";
 
 /// Work out what every request would have been under other policies, and what it would have cost
 ///

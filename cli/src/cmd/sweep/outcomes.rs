@@ -59,8 +59,8 @@ pub(super) fn share(word: &str) -> Option<u64> {
 }
 
 impl Scores {
-    /// Reads lines of `run,score` or `run,score,task`; a run is a recording's path, its name, or the
-    /// id of its run. A line without a number in the second place may stand first.
+    /// Reads lines of `run,score` or `run,score,task`; a run is a recording's path, its name, or
+    /// the id of its run. A line without a number in the second place may stand first.
     pub(super) fn read(path: &Path, flip: u64) -> Result<Self, Failure> {
         let meta = fs::metadata(path).map_err(|error| file("read", path, &error))?;
         if meta.len() > BYTES_MAX {

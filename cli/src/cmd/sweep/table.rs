@@ -201,7 +201,8 @@ fn footnotes(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
     ui.gap()?;
     if results.totals.iter().all(|row| row.recall().is_none()) {
         ui.line(format_args!(
-            "No recorded answer quotes an output, so that evidence is not known and no policy is marked."
+            "No recorded answer quotes an output, so that evidence is not known and no policy is \
+             marked."
         ))?;
     }
     ui.line(format_args!(
