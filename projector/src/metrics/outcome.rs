@@ -121,15 +121,18 @@ pub fn outcomes(runs: &[Scored], flip: u64, seed: u64) -> Outcomes {
     }
     let clusters: Vec<Sums> = clusters.into_values().collect();
     let mut all = Sums::default();
-    clusters.iter().for_each(|cluster| all.add(cluster));
+    for cluster in &clusters {
+        all.add(cluster);
+    }
     let (mut lows, mut highs) = (Vec::new(), Vec::new());
     for resampling in 0..RESAMPLINGS {
         let mut sums = Sums::default();
         for draw in 0..clusters.len() as u64 {
             let word = mix(mix(seed, resampling), draw);
             let at = (u128::from(word) * clusters.len() as u128) >> 64;
-            let drawn = usize::try_from(at).ok().and_then(|at| clusters.get(at));
-            drawn.into_iter().for_each(|cluster| sums.add(cluster));
+            if let Some(drawn) = usize::try_from(at).ok().and_then(|at| clusters.get(at)) {
+                sums.add(drawn);
+            }
         }
         let bounds = sums.assumed(flip);
         lows.push(bounds.low);
