@@ -6,6 +6,7 @@
 
 mod audit;
 mod calibrate;
+mod oracle;
 mod row;
 mod terms;
 
@@ -107,6 +108,12 @@ impl<'r> Prepared<'r> {
     /// A policy's lines, summed up.
     pub fn row(&self, lines: &[Line]) -> EvaluatedRow {
         EvaluatedRow::of(lines, &self.base, &self.terms, self.tools())
+    }
+
+    /// The least that any policy could have cost that shows what the recorded answers use, as far
+    /// as can be told; `None`: some request has no price.
+    pub fn cost_at_least(&self) -> Option<projector::metrics::Picodollars> {
+        oracle::cost_at_least(&self.base, &self.terms)
     }
 
     /// The recording.

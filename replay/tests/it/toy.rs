@@ -69,6 +69,9 @@ fn the_smallest_context_is_not_the_cheapest() {
     assert!(last_5.rewrites > 180, "{}", last_5.rewrites);
     assert!(at_60k.rewrites < 30 && at_60k.rewrites > 3, "{}", at_60k.rewrites);
     assert_eq!(none.rewrites, 0);
+    // No policy that shows what is used beats the one that knows the future.
+    let least = prepared.cost_at_least().unwrap().0;
+    assert!(least > 0 && least < cost(none), "{least}");
     // Each token is read, written or neither, at the prices of the rules.
     for row in &rows {
         let units = row.read * 100 + row.write * 1250 + row.uncached * 1000;

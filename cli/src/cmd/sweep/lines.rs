@@ -54,6 +54,7 @@ const FIELDS: &[Field] = &[
     ("cost_dollars", |row| money::exact(row.cost.total)),
     ("cost_measured_dollars", |row| money::exact(row.cost.measured)),
     ("cost_recorded_dollars", |row| money::exact(row.cost.recorded)),
+    ("regret_at_most_dollars", |row| row.cost.regret_at_most.map(money::exact).unwrap_or_default()),
     ("cost_error_per_mille", |row| optional(row.cost.error_per_mille)),
     ("within_error", |row| row.cost.within_error.to_string()),
     ("error", |row| row.error.clone().unwrap_or_default()),

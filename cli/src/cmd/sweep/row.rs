@@ -71,6 +71,9 @@ pub(crate) struct Money {
     pub(crate) measured: u64,
     /// What the record costs by the same simulation.
     pub(crate) recorded: u64,
+    /// What it costs more than the least that shows what the recorded answers use: an upper bound
+    /// on its regret; null: no price.
+    pub(crate) regret_at_most: Option<u64>,
     /// The simulation's error on the record, in thousandths; null: nothing to compare it with.
     pub(crate) error_per_mille: Option<u64>,
     /// The difference to the record is not larger than the error.
@@ -175,7 +178,9 @@ fn cache(row: &EvaluatedRow) -> Cache {
     }
 }
 
-fn money(row: &EvaluatedRow, recorded: u64, calibration: &Calibration) -> Money {
+fn money(row: &EvaluatedRow, recorded: u64, prepared: &Prepared<'_>) -> Money {
+    let calibration: &Calibration = prepared.calibration();
+    let least = prepared.cost_at_least();
     let Cost { uncached, read, write, output } = row.cost;
     let total = row.cost.total().0;
     Money {
@@ -187,6 +192,7 @@ fn money(row: &EvaluatedRow, recorded: u64, calibration: &Calibration) -> Money 
         output: output.0,
         measured: row.cost_measured.0,
         recorded,
+        regret_at_most: least.map(|least| total.saturating_sub(least.0)),
         error_per_mille: calibration.cost_per_mille(),
         within_error: calibration.is_within_error(recorded, total),
     }
@@ -256,7 +262,7 @@ impl RowEntry {
                 tails: recall.tails,
             },
             cache: cache(row),
-            cost: money(row, recorded, prepared.calibration()),
+            cost: money(row, recorded, prepared),
             error: None,
             error_kind: None,
         }

@@ -124,6 +124,11 @@ impl Money {
                 (false, _, _) => None,
             };
         }
+        self.regret_at_most = match (is_first, self.regret_at_most, other.regret_at_most) {
+            (true, _, regret) => regret,
+            (false, Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
+            (false, _, _) => None,
+        };
         let sum = |a: u64, b: u64| a.saturating_add(b);
         self.requests += other.requests;
         self.total = sum(self.total, other.total);
