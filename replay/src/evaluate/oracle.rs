@@ -1,8 +1,8 @@
 //! The least that any policy could have cost that shows what the recorded answers use.
 //!
-//! It knows the future, never breaks the cache and has every output leave the prompt when its last
-//! use is over. No policy can do that, so that what a policy costs more than it is an upper bound on
-//! its regret.
+//! It knows the future, never breaks the cache and has every output leave the prompt when its
+//! last use is over. No policy can do that, so that what a policy costs more than it is an upper
+//! bound on its regret.
 
 use std::collections::BTreeMap;
 
