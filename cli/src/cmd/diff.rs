@@ -1,6 +1,7 @@
 //! `diff`: what a policy changes in one request, message by message.
 
 mod change;
+mod columns;
 mod document;
 mod lines;
 mod side;
@@ -27,13 +28,14 @@ use crate::ui::{Tone, Ui};
 ///
 /// Compares one request under a policy with the recorded request, or with the request under a
 /// second policy: which tool results are cut or replaced, which messages are left out, how many
-/// bytes of recorded text are hidden. Then a unified diff of each changed text, unescaped; long
-/// hidden stretches are summarized, -v shows them whole.
+/// bytes of recorded text are hidden. Then a unified diff of each changed text, unescaped, or the
+/// two beside each other; long hidden stretches are summarized, -v shows them whole.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   counterfold diff runs/session@12 --policy cap-4k
   counterfold diff runs/session@12 --policy cap-4k --policy cap-16k
+  counterfold diff runs/session@12 --policy mine.toml --side-by-side
   counterfold diff runs/session@12 --policy mine.toml --format json
 
 Exit codes:
@@ -51,6 +53,9 @@ pub(crate) struct DiffArgs {
     /// Lines of context around each change
     #[arg(long, value_name = "LINES", default_value_t = 3)]
     context: usize,
+    /// Show the texts beside each other
+    #[arg(short = 'y', long)]
+    side_by_side: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -144,7 +149,12 @@ fn print(
         ui.toned(Tone::Strong, &one_line(&change.title()))?;
         ui.toned(Tone::Bad, &format!("--- {}", one_line(&left.id)))?;
         ui.toned(Tone::Good, &format!("+++ {}", one_line(&right.id)))?;
-        lines::print(&change.left.text, &change.right.text, limits, ui)?;
+        let (left, right) = (&change.left.text, &change.right.text);
+        if args.side_by_side {
+            columns::print(left, right, limits, ui)?;
+        } else {
+            lines::print(left, right, limits, ui)?;
+        }
     }
     Ok(())
 }

@@ -160,3 +160,18 @@ fn there_is_no_effective_view_yet() {
     hint: --view wire is what the client sent
     "#);
 }
+
+#[test]
+fn texts_can_stand_beside_each_other() {
+    let folder = Folder::with_recording();
+    let words = ["diff", "runs/tiny@2", "--policy", "cap-2k"];
+    let unified = folder.run(&words).text();
+    let beside = folder.run(&[&words[..], &["--side-by-side"]].concat());
+    assert_eq!(beside.code, 1);
+    let text = beside.text();
+    // The same hunks, with both sides on a line.
+    let hunks = |text: &str| text.lines().filter(|line| line.starts_with("@@")).count();
+    assert!(hunks(&text) > 0 && hunks(&text) == hunks(&unified), "{text}");
+    assert!(text.lines().any(|line| line.contains(" | ") || line.contains(" < ")), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 170), "{text}");
+}
