@@ -58,31 +58,7 @@ impl Intake {
 
     /// Captures a request in the conversation that it belongs to.
     pub(crate) fn request(&mut self, arrived: &Arrived<'_>) -> Result<Taken, RecordError> {
-        let prepared = Prepared::new(arrived.dialect, arrived.body);
-        let assigned = self.lanes.assign(&prepared, arrived.headers);
-        let (session, opened) = match &assigned.lane {
-            Lane::Known(session) => (*session, false),
-            Lane::New { basis, parent, client_session } => {
-                let spec = SessionSpec {
-                    parent: *parent,
-                    basis: *basis,
-                    client_session: client_session.as_deref(),
-                };
-                (self.recorder.open_session(&spec)?, true)
-            }
-        };
-        let captured = self.recorder.request_captured(
-            &prepared,
-            &Capture {
-                session,
-                rung: arrived.rung,
-                content_coding: arrived.content_coding,
-                sent_bytes: arrived.sent_bytes,
-                policy: None,
-            },
-        )?;
-        self.lanes.remember(assigned, session);
-        Ok(Taken { captured, opened, unsplit: prepared.unsplit().is_some() })
+        take(&mut self.recorder, &mut self.lanes, arrived)
     }
 
     /// Records that a captured request was sent.
@@ -99,6 +75,39 @@ impl Intake {
     ) -> Result<(), RecordError> {
         self.recorder.answered(request, dialect, reply)
     }
+}
+
+/// Captures a request in the conversation that it belongs to.
+pub(crate) fn take(
+    recorder: &mut Recorder,
+    lanes: &mut Lanes,
+    arrived: &Arrived<'_>,
+) -> Result<Taken, RecordError> {
+    let prepared = Prepared::new(arrived.dialect, arrived.body);
+    let assigned = lanes.assign(&prepared, arrived.headers);
+    let (session, opened) = match &assigned.lane {
+        Lane::Known(session) => (*session, false),
+        Lane::New { basis, parent, client_session } => {
+            let spec = SessionSpec {
+                parent: *parent,
+                basis: *basis,
+                client_session: client_session.as_deref(),
+            };
+            (recorder.open_session(&spec)?, true)
+        }
+    };
+    let captured = recorder.request_captured(
+        &prepared,
+        &Capture {
+            session,
+            rung: arrived.rung,
+            content_coding: arrived.content_coding,
+            sent_bytes: arrived.sent_bytes,
+            policy: None,
+        },
+    )?;
+    lanes.remember(assigned, session);
+    Ok(Taken { captured, opened, unsplit: prepared.unsplit().is_some() })
 }
 
 /// The dialect of a request that asks a model for an answer: by its endpoint, else by the shape

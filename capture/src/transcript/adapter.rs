@@ -19,12 +19,18 @@ pub(crate) enum Stop {
     Io(#[from] io::Error),
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// A container that cannot be opened: a fixed phrase.
+    #[cfg(any(feature = "sqlite", feature = "zip"))]
+    #[error("{0}")]
+    Container(&'static str),
 }
 
 /// A source, its compression undone.
 pub(crate) struct Source<'s> {
     /// Its own file.
     pub(crate) path: &'s Path,
+    /// It is lines of records, and not one document.
+    pub(crate) is_lines: bool,
     /// Its bytes.
     pub(crate) reader: &'s mut dyn BufRead,
     /// Other files that belong to it, in order.
@@ -34,6 +40,9 @@ pub(crate) struct Source<'s> {
 /// What a format is recognized by.
 #[derive(Debug)]
 pub(crate) struct Look<'h> {
+    /// The first bytes.
+    #[cfg_attr(not(feature = "yaml"), expect(dead_code, reason = "containers are told by it"))]
+    pub(crate) bytes: &'h [u8],
     /// The whole of it, where it is one JSON value.
     pub(crate) document: Option<&'h Json<'h>>,
     /// The first records, where it is lines of them.
@@ -149,7 +158,12 @@ pub(crate) fn with_document(
     if let Some(json) = json::whole(&clean) {
         return read(&json, scribe);
     }
+    unread_document(text, scribe)
+}
+
+/// Keeps a document that is no record as one row.
+pub(crate) fn unread_document(bytes: &[u8], scribe: &mut Scribe) -> Result<(), Stop> {
     let unread = rows::Unread::NotJson;
-    let row = Row { index: 0, offset: 0, raw: text, read: Err(unread) };
+    let row = Row { index: 0, offset: 0, raw: bytes, read: Err(unread) };
     Ok(scribe.account(&row, Fate::Unknown(unread.words()))?)
 }

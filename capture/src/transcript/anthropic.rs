@@ -69,6 +69,15 @@ pub(crate) fn call_block(id: &str, name: &str, arguments: &[u8]) -> Vec<u8> {
     ])
 }
 
+/// The JSON of a call's arguments where a format has them as a text: that text where it is JSON,
+/// else the text itself.
+pub(crate) fn arguments(text: &str) -> Vec<u8> {
+    match json::read(text.as_bytes()) {
+        Ok(read) if !read.repaired && read.end == text.len() => text.as_bytes().to_vec(),
+        _ => object(&[("raw", &json::quoted(text))]),
+    }
+}
+
 /// A result; `content` is JSON: a text or a list of blocks.
 pub(crate) fn result_block(call_id: &str, content: &[u8], is_error: bool) -> Vec<u8> {
     let id = json::quoted(call_id);

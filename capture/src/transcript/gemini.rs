@@ -48,8 +48,7 @@ impl Adapter for GeminiChat {
 
     fn read(&self, source: &mut Source<'_>, scribe: &mut Scribe) -> Result<(), Stop> {
         let mut chat = Chat::default();
-        let is_lines = source.path.to_string_lossy().contains(".jsonl");
-        if is_lines {
+        if source.is_lines {
             fold_lines(source.reader, &mut At::default(), scribe, &mut chat)?;
         } else {
             with_document(source, scribe, &mut |document, scribe| {

@@ -105,7 +105,7 @@ pub enum Recognized {
 /// The file cannot be read.
 pub fn recognize(path: &Path) -> io::Result<Option<Recognized>> {
     match known(path)? {
-        Known::Adapter(adapter) => Ok(Some(Recognized::Transcript(adapter.name()))),
+        Known::Adapter(adapter, _) => Ok(Some(Recognized::Transcript(adapter.name()))),
         Known::Har => Ok(Some(Recognized::Har)),
         Known::Acp => Ok(Some(Recognized::Acp)),
         Known::Nothing => Ok(None),
@@ -113,7 +113,8 @@ pub fn recognize(path: &Path) -> io::Result<Option<Recognized>> {
 }
 
 enum Known {
-    Adapter(&'static dyn Adapter),
+    /// A reader, and whether the source is lines for it.
+    Adapter(&'static dyn Adapter, bool),
     Har,
     Acp,
     Nothing,
@@ -139,12 +140,12 @@ fn known(path: &Path) -> io::Result<Known> {
 fn look_at(head: &[u8], whole: bool) -> Known {
     let document = if whole { json::whole(text(head)) } else { None };
     let records = first_records(head);
-    let look = Look { document: document.as_ref(), records: &records };
+    let look = Look { bytes: head, document: document.as_ref(), records: &records };
     if look.any(is_protocol) {
         return Known::Acp;
     }
     let found = adapters().iter().copied().find(|adapter| adapter.takes(&look));
-    found.map_or(Known::Nothing, Known::Adapter)
+    found.map_or(Known::Nothing, |found| Known::Adapter(found, document.is_none()))
 }
 
 /// True for the beginning of a HAR file.
@@ -226,7 +227,7 @@ pub fn import_transcript(
 ) -> Result<TranscriptReport, TranscriptError> {
     let path = &bundle.main;
     let open = |source| TranscriptError::Open { path: path.clone(), source };
-    let Known::Adapter(adapter) = known(path).map_err(open)? else {
+    let Known::Adapter(adapter, is_lines) = known(path).map_err(open)? else {
         let is_empty = path.metadata().is_ok_and(|about| about.len() == 0);
         let path = path.clone();
         return Err(if is_empty {
@@ -244,7 +245,7 @@ pub fn import_transcript(
         let clean = scribe.recorder().redact_json(earlier);
         scribe.recorder().imported_record(0, 0, EARLIER, &clean).map_err(failed)?;
     }
-    let mut source = Source { path, reader: &mut reader, parts: &bundle.parts };
+    let mut source = Source { path, is_lines, reader: &mut reader, parts: &bundle.parts };
     let read = match adapter.read(&mut source, &mut scribe) {
         Ok(()) => Ok(()),
         Err(Stop::Record(error)) => return Err(failed(error)),

@@ -10,21 +10,38 @@
 
 mod adapter;
 mod anthropic;
+#[cfg(feature = "zip")]
+mod archive;
+mod atif;
 mod chain;
+mod chat;
 mod claude;
 mod cline;
 mod codex;
 mod gemini;
 mod import;
+mod inspect;
 mod json;
+mod langsmith;
+#[cfg(feature = "sqlite")]
+mod opencode;
+mod openhands;
+mod otel;
 mod pi;
 mod plain;
+#[cfg(feature = "protobuf")]
+mod protobuf;
 mod report;
 mod rows;
 mod scribe;
 mod swe;
 mod time;
+mod traced;
+#[cfg(feature = "yaml")]
+mod vcr;
 mod walk;
+#[cfg(feature = "yaml")]
+mod yaml;
 
 pub use import::{
     EARLIER, Recognized, TranscriptError, TranscriptOptions, digest_of, import_transcript,
@@ -39,13 +56,24 @@ use adapter::Adapter;
 /// All formats; the first that takes a source reads it.
 fn adapters() -> &'static [&'static dyn Adapter] {
     &[
+        #[cfg(feature = "sqlite")]
+        &opencode::OpencodeDatabase,
+        &inspect::InspectLog,
         &claude::ClaudeSession,
         &codex::CodexRollout,
-        &pi::PiSession,
+        &traced::ClaudeTrace,
+        &traced::Lhar,
+        &otel::OtelTrace,
+        &atif::Atif,
         &swe::MiniTrajectory,
         &swe::SweTrajectory,
+        &langsmith::LangSmith,
+        &openhands::OpenHands,
+        &pi::PiSession,
         &gemini::GeminiChat,
         &cline::ClineHistory,
+        #[cfg(feature = "yaml")]
+        &vcr::Cassette,
     ]
 }
 

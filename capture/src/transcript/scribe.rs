@@ -11,7 +11,7 @@ use std::rc::Rc;
 use ledger::event::{Child, Rung, SessionBasis};
 use ledger::id::{RequestId, SessionId, ToolCallId};
 use ledger::recorder::{
-    Capture, Found, FoundText, Grown, RecordError, Recorder, Reply, SessionSpec,
+    Capture, Found, FoundText, Grown, RecordError, Recorder, Reply, Sent, SessionSpec,
 };
 use ledger::wire::Dialect;
 use ledger::wire::answer as wire_answer;
@@ -20,6 +20,8 @@ use super::adapter::Stop;
 use super::json;
 use super::report::Tally;
 use super::rows::Row;
+use crate::intake::{self, Arrived, Fields};
+use crate::lane::Lanes;
 
 /// What the messages of a conversation may hold in memory, in bytes.
 const LIVE_BYTES_MAX: usize = 64 << 20;
@@ -33,6 +35,22 @@ pub(crate) enum Fate {
     Aside(&'static str),
     /// It is not understood, and its bytes are kept: a fixed phrase.
     Unknown(&'static str),
+}
+
+/// An exchange whose body is on record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) rung: Rung,
+    pub(crate) method: &'a str,
+    pub(crate) url: &'a str,
+    pub(crate) body: &'a [u8],
+    pub(crate) headers: &'a Fields,
+    /// 0 where there was no answer.
+    pub(crate) status: u64,
+    pub(crate) answer_headers: &'a Fields,
+    pub(crate) answer: Option<&'a [u8]>,
+    pub(crate) mime: &'a str,
 }
 
 /// A conversation of the run, by number.
@@ -137,6 +155,7 @@ impl Setting {
 pub(crate) struct Scribe {
     recorder: Recorder,
     talks: Vec<Conversation>,
+    lanes: Lanes,
     serials: u64,
     /// Outputs to be recorded once the run has their calls.
     found: Vec<Waiting>,
@@ -145,7 +164,8 @@ pub(crate) struct Scribe {
 
 #[derive(Debug)]
 struct Waiting {
-    talk: Talk,
+    /// The conversation; none where the calls of all are meant.
+    talk: Option<Talk>,
     call_id: String,
     record: u64,
     text: String,
@@ -154,7 +174,8 @@ struct Waiting {
 impl Scribe {
     pub(crate) fn new(recorder: Recorder) -> Self {
         let tally = Tally::default();
-        Self { recorder, talks: Vec::new(), serials: 0, found: Vec::new(), tally }
+        let (talks, found) = (Vec::new(), Vec::new());
+        Self { recorder, talks, lanes: Lanes::default(), serials: 0, found, tally }
     }
 
     pub(crate) fn recorder(&mut self) -> &mut Recorder {
@@ -337,15 +358,59 @@ impl Scribe {
         Ok(())
     }
 
+    /// Records an exchange whose body is on record, in the conversation that it belongs to.
+    pub(crate) fn captured(&mut self, exchange: &Exchange<'_>) -> Result<(), RecordError> {
+        let arrived = Arrived {
+            dialect: exchange.dialect,
+            body: exchange.body,
+            headers: exchange.headers,
+            rung: exchange.rung,
+            content_coding: None,
+            sent_bytes: exchange.body.len() as u64,
+        };
+        let taken = intake::take(&mut self.recorder, &mut self.lanes, &arrived)?;
+        self.tally.conversations += u64::from(taken.opened);
+        self.tally.request(exchange.rung, taken.captured.body_bytes);
+        let request = taken.captured.request;
+        let sent = Sent {
+            at_unix_ns: None,
+            method: exchange.method,
+            url: exchange.url,
+            headers: exchange.headers,
+        };
+        self.recorder.request_dispatched(request, &sent)?;
+        let reply = Reply {
+            status: u16::try_from(exchange.status).unwrap_or(0),
+            headers: exchange.answer_headers,
+            mime: exchange.mime,
+            body: exchange.answer,
+            time_us: None,
+            cut: false,
+        };
+        self.recorder.answered(request, exchange.dialect, &reply)?;
+        let body = exchange.answer.unwrap_or_default();
+        self.tally.answer(&wire_answer::reduce(exchange.dialect, exchange.mime, body));
+        self.settle(false)
+    }
+
     /// Remembers a whole output; it is recorded once its call has returned.
     pub(crate) fn found(&mut self, talk: Talk, call_id: &str, record: u64, text: String) {
+        let talk = Some(talk);
         self.found.push(Waiting { talk, call_id: call_id.to_owned(), record, text });
+    }
+
+    /// Remembers a whole output of a call of any conversation.
+    pub(crate) fn found_anywhere(&mut self, call_id: &str, record: u64, text: String) {
+        self.found.push(Waiting { talk: None, call_id: call_id.to_owned(), record, text });
     }
 
     /// Records the outputs whose calls are known by now.
     fn settle(&mut self, all: bool) -> Result<(), RecordError> {
         for waiting in core::mem::take(&mut self.found) {
-            let Some(call) = self.call(waiting.talk, &waiting.call_id) else {
+            let session = waiting.talk.map_or(Some(SessionId::new(0)), |talk| self.session(talk));
+            let id = waiting.call_id.as_bytes();
+            let call = session.and_then(|session| self.recorder.call_named(session, id));
+            let Some(call) = call else {
                 if all {
                     self.tally.outputs_without_call += 1;
                 } else {

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::message::{PartUse, Splice};
 use crate::content::Content;
 use crate::id::{PartNo, RequestId, SessionId};
-use crate::wire::Escape;
+use crate::wire::{Dialect, Escape};
 
 /// What can be claimed of a recorded request, best first. A rung is never raised later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
@@ -139,9 +139,12 @@ impl RequestCaptured {
             return Vec::new();
         }
         let empty: [u8; 32] = Sha256::digest([]).into();
+        // In Chat Completions the system prompt is one of the messages.
+        let in_list = self.dialect == Dialect::OpenAiChat.tag();
         let named = ["system", "tools"].into_iter().zip(self.component_digests);
-        let absent = named.filter(|(_, digest)| *digest == empty).map(|(name, _)| name);
-        absent.chain(["options"]).collect()
+        let absent =
+            named.filter(|(name, digest)| *digest == empty && !(in_list && *name == "system"));
+        absent.map(|(name, _)| name).chain(["options"]).collect()
     }
 }
 

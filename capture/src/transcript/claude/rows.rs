@@ -70,7 +70,8 @@ impl Rows {
                 fold_lines(&mut reader, at, scribe, self)?;
             } else if ends("json") {
                 let mut reader = BufReader::new(File::open(part)?);
-                let mut source = Source { path: part, reader: &mut reader, parts: &[] };
+                let mut source =
+                    Source { path: part, is_lines: false, reader: &mut reader, parts: &[] };
                 with_document(&mut source, scribe, &mut |json, scribe| {
                     let row =
                         Row { index: at.index, offset: at.offset, raw: json.raw, read: Ok(json) };
