@@ -1,5 +1,5 @@
-//! Events of `OpenHands`: a list or lines of them, of version 0 (`action`, `observation`) and of the
-//! agent SDK (`kind`); instances of evaluations with a `history`; logs of single model calls.
+//! Events of `OpenHands`: a list or lines of them, of version 0 (`action`, `observation`) and of
+//! the agent SDK (`kind`); instances of evaluations with a `history`; logs of single model calls.
 
 use std::collections::BTreeMap;
 
