@@ -92,7 +92,7 @@ struct Chat {
     id: Option<String>,
     known: Vec<Known>,
     pending: Option<Pending>,
-    /// Ids of messages of the model that were answers already.
+    /// Marks of messages of the model that were answers already.
     answered: std::collections::BTreeSet<String>,
     /// Results of the last calls, until a message brings them.
     results: Option<Vec<u8>>,
@@ -178,7 +178,7 @@ impl Chat {
                 scribe.say(talk, tag, object(&[("role", b"\"user\""), ("parts", &parts)]));
             }
             Some("gemini" | "qwen" | "model" | "assistant") => {
-                let is_new = id.as_ref().is_none_or(|id| self.answered.insert(id.clone()));
+                let is_new = mark(json).is_none_or(|mark| self.answered.insert(mark));
                 let setting = Setting::of_model(json.name("model"));
                 let request = if is_new { scribe.ask(talk, &setting)? } else { None };
                 self.pending = Some(Pending { id: id.clone(), request, raw: json.raw.to_vec() });
@@ -251,6 +251,17 @@ impl Chat {
         let wanted = id.text();
         let place = self.known.iter().position(|known| known.id.as_deref() == wanted);
         Ok(self.back_to(place.unwrap_or(0), scribe)?)
+    }
+}
+
+/// What tells an answer when its message is written again: a history that is written anew has
+/// new ids, and the times and counts of before.
+fn mark(json: &Json<'_>) -> Option<String> {
+    match (json.name("timestamp"), json.some("tokens")) {
+        (Some(time), Some(tokens)) => {
+            Some(format!("{time} {}", String::from_utf8_lossy(tokens.raw)))
+        }
+        _ => json.name("id").map(str::to_owned),
     }
 }
 

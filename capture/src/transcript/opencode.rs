@@ -24,8 +24,19 @@ impl Adapter for OpencodeDatabase {
     }
 
     fn takes(&self, look: &Look<'_>) -> bool {
-        let has = |word: &[u8]| memchr::memmem::find(look.bytes, word).is_some();
-        look.bytes.starts_with(MAGIC) && has(b"message") && has(b"part") && has(b"session")
+        if !look.bytes.starts_with(MAGIC) {
+            return false;
+        }
+        let schema = look.bytes.to_ascii_lowercase();
+        let has = |table: &str| {
+            let forms = [
+                format!("table `{table}`"),
+                format!("table {table}("),
+                format!("table \"{table}\""),
+            ];
+            forms.iter().any(|form| memchr::memmem::find(&schema, form.as_bytes()).is_some())
+        };
+        has("session") && has("message") && has("part")
     }
 
     fn looks_beside(&self) -> bool {
