@@ -52,6 +52,11 @@ impl Intake {
         &mut self.recorder
     }
 
+    #[cfg(feature = "live")]
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     pub(crate) fn into_recorder(self) -> Recorder {
         self.recorder
     }

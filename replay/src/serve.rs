@@ -11,7 +11,7 @@ mod script;
 
 use std::sync::Arc;
 
-use ledger::event::SessionBasis;
+use ledger::event::{SessionBasis, notes};
 use ledger::id::RequestId;
 use ledger::wire::Dialect;
 use sha2::{Digest as _, Sha256};
@@ -205,6 +205,12 @@ impl Server {
             }
         }
         self.drifted(dialect, due.first().map(|(candidate, _body)| *candidate), body)
+    }
+
+    /// True when requests of the recording came over a WebSocket.
+    pub fn has_sockets(&self) -> bool {
+        let records = self.recording.history().records();
+        records.iter().any(|record| record.reason == notes::SOCKET)
     }
 
     /// Ends the run.

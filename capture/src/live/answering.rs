@@ -8,19 +8,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, UPGRADE};
 use hyper::{Request, Response, StatusCode};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::Role;
 
 use ledger::wire::Dialect;
 
 use super::REQUEST_BYTES_MAX;
 use super::error::LiveError;
-use super::http::{AnswerBody, fields, refusal, whole};
+use super::http::{AnswerBody, fields, no_upgrade, refusal, whole};
 use super::listen::{self, Handler, Signals};
 use super::pump;
+use super::socket;
 use crate::{coding, intake};
 
 /// A request as it came in.
@@ -74,10 +77,32 @@ pub struct Given {
     pub cut: bool,
 }
 
+impl Given {
+    /// A stream of events, each in a piece of its own; an event is a JSON text on one line.
+    pub fn events(events: &[String]) -> Self {
+        let piece = |event: &String| Piece {
+            after: Duration::ZERO,
+            bytes: format!("data: {event}\n\n").into_bytes(),
+        };
+        Self {
+            status: 200,
+            headers: vec![("content-type".to_owned(), b"text/event-stream".to_vec())],
+            body: events.iter().map(piece).collect(),
+            cut: false,
+        }
+    }
+}
+
 /// Makes up answers. Called from several threads at once.
 pub trait Answers: Send + Sync + 'static {
     /// The answer to a request.
     fn answer(&self, asked: &Asked) -> Given;
+
+    /// True when a client that asks for a WebSocket gets one; else it gets status 426. What it
+    /// then asks is put to [`answer`](Self::answer) as the request that it would be over HTTP.
+    fn takes_sockets(&self) -> bool {
+        false
+    }
 }
 
 struct Front<A> {
@@ -91,6 +116,9 @@ impl<A: Answers> Handler for Front<A> {
     ) -> impl Future<Output = Response<AnswerBody>> + Send {
         let answers = Arc::clone(&self.answers);
         async move {
+            if request.headers().contains_key(UPGRADE) {
+                return upgraded(answers, request);
+            }
             let (head, body) = request.into_parts();
             let Ok(body) = Limited::new(body, REQUEST_BYTES_MAX).collect().await else {
                 let words = "the body is too long, or ended before its length";
@@ -98,7 +126,7 @@ impl<A: Answers> Handler for Front<A> {
             };
             let asked = Asked {
                 method: head.method.to_string(),
-                target: head.uri.path_and_query().map_or_else(String::new, ToString::to_string),
+                target: target(&head.uri),
                 headers: fields(&head.headers),
                 body: body.to_bytes().to_vec(),
             };
@@ -111,6 +139,38 @@ impl<A: Answers> Handler for Front<A> {
             )
         }
     }
+}
+
+/// Agrees to a WebSocket, or says that plain requests are wanted.
+fn upgraded<A: Answers>(answers: Arc<A>, mut request: Request<Incoming>) -> Response<AnswerBody> {
+    let key = request.headers().get(SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
+    let wanted = socket::asks_for_one(request.headers()) && answers.takes_sockets();
+    let accept = key.and_then(|key| HeaderValue::from_str(&key).ok());
+    let Some(accept) = accept.filter(|_accept| wanted) else {
+        return no_upgrade();
+    };
+    let upgrade = hyper::upgrade::on(&mut request);
+    let asked = Asked {
+        method: request.method().to_string(),
+        target: target(request.uri()),
+        headers: fields(request.headers()),
+        body: Vec::new(),
+    };
+    tokio::spawn(async move {
+        if let Ok(upgraded) = upgrade.await {
+            let client = socket::over(upgraded, Role::Server).await;
+            socket::answers::run(answers, asked, client).await;
+        }
+    });
+    let mut answer = Response::new(whole(Bytes::new()));
+    *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    socket::agree(answer.headers_mut());
+    answer.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, accept);
+    answer
+}
+
+fn target(uri: &hyper::Uri) -> String {
+    uri.path_and_query().map_or_else(String::new, ToString::to_string)
 }
 
 /// Fields that HTTP sets anew for a body that is sent in another way than it came.

@@ -8,16 +8,19 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, HeaderValue, UPGRADE};
+use hyper::upgrade::OnUpgrade as OnUpgraded;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::{oneshot, watch};
+use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::entry::Side;
-use super::http::{AnswerBody, end_to_end, fields, refusal};
+use super::http::{AnswerBody, Cut, end_to_end, fields, no_upgrade, refusal, whole};
 use super::listen::turned;
-use super::proxy::{OnFailure, Shared};
+use super::proxy::{OnFailure, OnUpgrade, Shared};
 use super::pump::{self, Copy};
-use super::scribe::{Admitted, AnswerEnd, Arrival, Outcome, Refused};
-use super::{ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
+use super::scribe::{Admitted, AnswerEnd, Arrival, Outcome, Refused, Via};
+use super::socket;
+use super::{ANSWER_BYTES_MAX, HOOK_PATH, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
 use crate::intake::Fields;
 
 /// What stands for the request in the record.
@@ -33,15 +36,18 @@ pub(super) type ToClient = oneshot::Sender<Response<AnswerBody>>;
 /// Runs an exchange to its end.
 pub(super) async fn run(
     shared: Arc<Shared>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     to_client: ToClient,
     mut closing: watch::Receiver<bool>,
 ) {
+    let is_socket = socket::asks_for_one(request.headers());
+    if is_socket && shared.on_upgrade == OnUpgrade::Tunnel {
+        let upgrade = hyper::upgrade::on(&mut request);
+        return tunnel(shared, request.map(drop), upgrade, to_client, closing).await;
+    }
     let (head, body) = request.into_parts();
     if head.headers.contains_key(UPGRADE) {
-        let words = "upgrades are not recorded; send plain requests";
-        let mut answer = refusal(StatusCode::UPGRADE_REQUIRED, "no_upgrade", words);
-        answer.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        let answer = no_upgrade();
         let _gone = to_client.send(answer);
         return;
     }
@@ -50,6 +56,7 @@ pub(super) async fn run(
         let _gone = to_client.send(answer);
         return;
     };
+    let is_hook = head.uri.path() == HOOK_PATH;
     let body = match Limited::new(body, REQUEST_BYTES_MAX).collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) => {
@@ -57,11 +64,19 @@ pub(super) async fn run(
             return;
         }
     };
+    if is_hook {
+        let _gone = to_client.send(match shared.scribe.hook(body).await {
+            Ok(()) => no_content(),
+            Err(refused) => not_recorded(refused),
+        });
+        return;
+    }
     let arrival = Arrival {
         method: head.method.to_string(),
         url: url.to_string(),
         headers: fields(&head.headers),
         body: body.clone(),
+        via: Via::Http,
     };
     let record = match shared.scribe.arrival(arrival.clone()).await {
         Ok(admitted) => Record::Captured(admitted),
@@ -87,6 +102,47 @@ pub(super) async fn run(
     let outcome = answer(&shared, upstream, to_client, &record, &mut closing).await;
     let time_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     keep(&shared, record, arrival, Outcome { time_us, ..outcome }).await;
+}
+
+/// Passes a request for a WebSocket on, and then the messages on it.
+async fn tunnel(
+    shared: Arc<Shared>,
+    asked: Request<()>,
+    upgrade: OnUpgraded,
+    to_client: ToClient,
+    closing: watch::Receiver<bool>,
+) {
+    let Some(url) = shared.upstreams.of_path(asked.uri().path()).url(asked.uri()) else {
+        let answer = refusal(StatusCode::BAD_REQUEST, "bad_target", "request target is no path");
+        let _gone = to_client.send(answer);
+        return;
+    };
+    let mut request = Request::new(Full::new(Bytes::new()));
+    *request.uri_mut() = url.clone();
+    *request.headers_mut() = passed(asked.headers(), url.authority());
+    socket::agree(request.headers_mut());
+    let Ok(mut response) = shared.client.request(request).await else {
+        let words = "the upstream cannot be reached, or broke off before its answer";
+        let _gone = to_client.send(refusal(StatusCode::BAD_GATEWAY, "upstream", words));
+        return;
+    };
+    let upstream = hyper::upgrade::on(&mut response);
+    let (head, body) = response.into_parts();
+    let agreed = head.status == StatusCode::SWITCHING_PROTOCOLS;
+    let body = if agreed { whole(Bytes::new()) } else { body.map_err(|_cut| Cut).boxed() };
+    let mut answer = Response::new(body);
+    *answer.status_mut() = head.status;
+    *answer.headers_mut() = end_to_end(&head.headers);
+    if agreed {
+        socket::agree(answer.headers_mut());
+    }
+    if to_client.send(answer).is_err() || !agreed {
+        return;
+    }
+    let (Ok(client), Ok(upstream)) = (upgrade.await, upstream.await) else { return };
+    let client = socket::over(client, Role::Server).await;
+    let upstream = socket::over(upstream, Role::Client).await;
+    socket::run(shared, asked, url.to_string(), (client, upstream), closing).await;
 }
 
 /// The fields that go upstream.
@@ -165,6 +221,12 @@ async fn keep(shared: &Shared, record: Record, arrival: Arrival, outcome: Outcom
         }
         Record::Uncaptured => {}
     }
+}
+
+fn no_content() -> Response<AnswerBody> {
+    let mut answer = Response::new(whole(Bytes::new()));
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    answer
 }
 
 fn unread(error: &(dyn std::error::Error + 'static)) -> Response<AnswerBody> {

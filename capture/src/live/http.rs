@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, UPGRADE};
 use hyper::{Response, StatusCode};
 
 use crate::intake::Fields;
@@ -71,6 +71,14 @@ pub(super) fn refusal(status: StatusCode, kind: &str, message: &str) -> Response
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// Tells a client that asks for another protocol to send plain requests.
+pub(super) fn no_upgrade() -> Response<AnswerBody> {
+    let words = "no upgrade here; send plain requests";
+    let mut answer = refusal(StatusCode::UPGRADE_REQUIRED, "no_upgrade", words);
+    answer.headers_mut().insert(UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+    answer
 }
 
 #[cfg(test)]

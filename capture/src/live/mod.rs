@@ -22,16 +22,18 @@ pub mod answering;
 mod entry;
 mod error;
 mod exchange;
+mod hook;
 mod http;
 mod listen;
 mod proxy;
 mod pump;
 mod scribe;
+mod socket;
 mod upstream;
 
 pub use error::{LiveError, UpstreamError};
 pub use listen::Signals;
-pub use proxy::{LiveReport, OnFailure, Proxy, ProxySpec};
+pub use proxy::{LiveReport, OnFailure, OnUpgrade, Proxy, ProxySpec};
 pub use upstream::{Target, Upstreams};
 
 /// The largest request body that is taken, in bytes; a larger one is answered with 413. Bodies of
@@ -40,6 +42,8 @@ pub const REQUEST_BYTES_MAX: usize = 512 << 20;
 /// The largest answer of which a copy is kept, in bytes, coded or not. A larger one is passed on
 /// and recorded without its body.
 pub const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Path at the proxy that takes messages of clients' tool hooks; it is never passed on.
+pub const HOOK_PATH: &str = "/.counterfold/hook";
 /// The largest body that is kept of an exchange that asks no model for an answer.
 pub const SIDE_BYTES_MAX: usize = 16 << 20;
 

@@ -37,6 +37,15 @@ pub enum OnFailure {
     SendAnyway,
 }
 
+/// What is done with a client that asks for a WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnUpgrade {
+    /// It gets one, and its turns are recorded as the model sees them.
+    Tunnel,
+    /// Status 426, after which clients that can send plain requests, whose bytes are then exact.
+    Refuse,
+}
+
 /// How a run is recorded.
 pub struct ProxySpec {
     /// Folder of the recording, which must not exist.
@@ -47,6 +56,8 @@ pub struct ProxySpec {
     pub upstreams: Upstreams,
     /// What is done with a request that cannot be captured.
     pub on_failure: OnFailure,
+    /// What is done with a client that asks for a WebSocket.
+    pub on_upgrade: OnUpgrade,
     /// Version of the program, for the record.
     pub recorder: String,
     /// The redactor that everything recorded goes through.
@@ -81,6 +92,10 @@ pub struct LiveReport {
     pub side: u64,
     /// Requests that were sent without being captured.
     pub uncaptured: u64,
+    /// Messages of tool hooks.
+    pub hooks: u64,
+    /// Outputs that hooks told more of than the client sent.
+    pub joined: u64,
 }
 
 impl LiveReport {
@@ -96,6 +111,7 @@ pub(super) struct Shared {
     pub(super) client: Arc<UpstreamClient>,
     pub(super) upstreams: Upstreams,
     pub(super) on_failure: OnFailure,
+    pub(super) on_upgrade: OnUpgrade,
     pub(super) clock: Clock,
 }
 
@@ -170,6 +186,7 @@ impl Proxy {
             client,
             upstreams: spec.upstreams,
             on_failure: spec.on_failure,
+            on_upgrade: spec.on_upgrade,
             clock: spec.clock,
         });
         let (close, closing) = watch::channel(false);

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
+use ledger::content::Content;
 use ledger::event::{RunClosed, Rung, notes};
 use ledger::id::RequestId;
-use ledger::recorder::{RecordError, Recorder, Reply, Sent};
+use ledger::recorder::{Found, FoundText, RecordError, Recorder, Reply, Sent};
 use ledger::wire::Dialect;
 use tokio::sync::{mpsc, oneshot};
 
 use super::entry::Side;
 use super::error::LiveError;
+use super::hook::{self, Heard};
 use super::proxy::LiveReport;
 use super::{ANSWER_BYTES_MAX, Clock, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
 use crate::coding::{self, Decoding};
@@ -23,6 +25,9 @@ use crate::intake::{self, Arrived, Fields, Intake};
 const QUEUE_MAX: usize = 256;
 /// Facts that are written in one commit.
 const BATCH_MAX: usize = 64;
+
+/// Texts of hooks that are held until the run ends, in bytes; beyond it only the messages are kept.
+const HEARD_BYTES_MAX: usize = 256 << 20;
 
 /// Reason of the record of a request that was sent though it could not be captured.
 const UNCAPTURED: &str = "request sent without being captured";
@@ -37,6 +42,19 @@ pub(super) struct Arrival {
     pub(super) headers: Fields,
     /// As sent, content coding and all.
     pub(super) body: Bytes,
+    pub(super) via: Via,
+}
+
+/// How a request came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Via {
+    Http,
+    /// As a message on a WebSocket. The body is what the model sees, put together from it and
+    /// those before; `is_whole` tells that nothing of it is missing.
+    Socket {
+        is_whole: bool,
+        previous: Option<String>,
+    },
 }
 
 /// What the scribe says of an arrival.
@@ -87,6 +105,7 @@ enum Fact {
     Sent { request: RequestId, at_unix_ns: u64, method: String, url: String, headers: Fields },
     Outcome { request: RequestId, dialect: Dialect, outcome: Box<Outcome> },
     Side(Box<Side>),
+    Hook { message: Bytes, reply: oneshot::Sender<Result<Admitted, Refused>> },
     Uncaptured,
     Close { reply: oneshot::Sender<Result<LiveReport, RecordError>> },
 }
@@ -112,6 +131,8 @@ pub(super) fn start(
                 clock,
                 broken: None,
                 report: LiveReport::default(),
+                heard: Vec::new(),
+                heard_bytes: 0,
             };
             desk.environment(environment.as_deref());
             desk.run(waiting);
@@ -149,6 +170,14 @@ impl Scribe {
         self.tell(Fact::Side(Box::new(side))).await;
     }
 
+    /// Records a message of a tool hook; returns when it is on the disk.
+    pub(super) async fn hook(&self, message: Bytes) -> Result<(), Refused> {
+        let (reply, told) = oneshot::channel();
+        let fact = Fact::Hook { message, reply };
+        self.facts.send(fact).await.map_err(|_gone| Refused::Unwritable)?;
+        told.await.unwrap_or(Err(Refused::Unwritable)).map(drop)
+    }
+
     pub(super) async fn uncaptured(&self) {
         self.tell(Fact::Uncaptured).await;
     }
@@ -176,6 +205,9 @@ struct Desk {
     /// The first failure; after it nothing is taken any more.
     broken: Option<RecordError>,
     report: LiveReport,
+    /// What hooks said, with the number of the message.
+    heard: Vec<(u64, Heard)>,
+    heard_bytes: usize,
 }
 
 impl Desk {
@@ -248,6 +280,10 @@ impl Desk {
                 self.outcome(request, dialect, &outcome);
             }
             Fact::Side(side) => self.side(*side),
+            Fact::Hook { message, reply } => {
+                self.hook(&message);
+                waiting.push((reply, Ok(Admitted::Side)));
+            }
             Fact::Uncaptured => {
                 self.report.uncaptured += 1;
                 self.record(UNCAPTURED, "{}");
@@ -279,9 +315,18 @@ impl Desk {
             _ => Refused::Coded,
         })?;
         let plain = undone.bytes;
-        let rung = if undone.coding.is_some() { Rung::BodyExact } else { Rung::WireExact };
-        let dialect =
-            intake::dialect(&arrival.method, &arrival.url, &arrival.headers, Some(&plain));
+        let rung = match &arrival.via {
+            Via::Http if undone.coding.is_none() => Rung::WireExact,
+            Via::Http => Rung::BodyExact,
+            Via::Socket { is_whole: true, .. } => Rung::Reconstructed,
+            Via::Socket { is_whole: false, .. } => Rung::Lossy,
+        };
+        let dialect = match arrival.via {
+            Via::Http => {
+                intake::dialect(&arrival.method, &arrival.url, &arrival.headers, Some(&plain))
+            }
+            Via::Socket { .. } => Some(Dialect::OpenAiResponses),
+        };
         let Some(dialect) = dialect else { return Ok(Admitted::Side) };
         let arrived = Arrived {
             dialect,
@@ -295,6 +340,11 @@ impl Desk {
         self.report.requests += 1;
         self.report.conversations += u64::from(taken.opened);
         self.report.request_bytes += taken.captured.body_bytes;
+        if let Via::Socket { previous, .. } = &arrival.via {
+            let request = taken.captured.request.ordinal();
+            let told = serde_json::json!({ "request": request, "previous_response_id": previous });
+            self.record(notes::SOCKET, &told.to_string());
+        }
         Ok(Admitted::Request { request: taken.captured.request, dialect })
     }
 
@@ -338,7 +388,45 @@ impl Desk {
         });
     }
 
+    /// Keeps a message as it is, and what it says of a call until the calls are known.
+    fn hook(&mut self, message: &[u8]) {
+        self.report.hooks += 1;
+        self.record(notes::HOOK, &String::from_utf8_lossy(message));
+        let Some(heard) = hook::heard(message) else { return };
+        self.heard_bytes += heard.text.len();
+        if self.heard_bytes <= HEARD_BYTES_MAX {
+            self.heard.push((self.report.hooks - 1, heard));
+        }
+    }
+
+    /// Joins what hooks said to the calls, where it is more than the client sent.
+    fn join(&mut self) -> Option<()> {
+        let heard = std::mem::take(&mut self.heard);
+        if heard.is_empty() {
+            return Some(());
+        }
+        let calls = self.intake.as_ref()?.recorder().calls_seen();
+        for (record, heard) in heard {
+            let mut named =
+                calls.iter().filter(|call| call.provider_id.as_ref() == Some(&heard.call_id));
+            // An id that two conversations gave out names no call.
+            let (Some(call), None) = (named.next(), named.next()) else { continue };
+            let sent = call.texts.iter().map(Content::len).sum::<u64>();
+            if heard.text.len() as u64 <= sent {
+                continue;
+            }
+            // Clients cut what they tell hooks, so that nobody vouches for the end.
+            let text = FoundText::Ends { head: &heard.text, tail: "", gap_bytes: None };
+            let found = Found { call: call.call, index: 0, source: "hook", record, text };
+            self.attempt(|intake| intake.recorder_mut().output_found(&found))?;
+            self.report.joined += 1;
+        }
+        Some(())
+    }
+
     fn close(&mut self) -> Result<LiveReport, RecordError> {
+        // A failure of it is that of the recording, which is told below.
+        let _broken = self.join();
         let report = self.report.clone();
         let closed = RunClosed {
             complete: report.uncaptured == 0,

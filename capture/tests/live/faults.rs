@@ -296,3 +296,16 @@ fn an_upgrade_is_answered_so_that_clients_send_plain_requests() {
     assert_eq!(client.answer().status, 200);
     assert_eq!(stage.end().report.requests, 1);
 }
+
+#[test]
+fn a_field_that_smuggles_another_one_in_is_refused_before_anything_is_sent() {
+    let stage = Stage::new(ok);
+    for smuggled in ["X-A: a\rX-B: b", "X-A: a\nX-B : b", "X A: b", "X-A: a\0b"] {
+        let mut client = Client::connect(stage.addr());
+        let head = format!("POST {CHAT} HTTP/1.1\r\nHost: x\r\n{smuggled}\r\n");
+        client.write(&[head.as_bytes(), b"Content-Length: 2\r\n\r\n{}"].concat());
+        assert_eq!(client.answer().status, 400, "{smuggled:?}");
+    }
+    assert!(stage.upstream.asked.lock().unwrap().is_empty());
+    assert_eq!(stage.end().report.requests, 0);
+}

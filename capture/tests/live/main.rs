@@ -8,4 +8,6 @@ mod faults;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]
+mod socket;
+#[cfg(test)]
 mod stage;

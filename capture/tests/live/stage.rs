@@ -9,7 +9,7 @@ use std::time::Duration;
 use artifacts::StoreReader;
 use artifacts::redact::Redactor;
 use capture::live::answering::{Answering, Answers, Asked, Given, Piece};
-use capture::live::{LiveReport, OnFailure, Proxy, ProxySpec, Target, Upstreams};
+use capture::live::{LiveReport, OnFailure, OnUpgrade, Proxy, ProxySpec, Target, Upstreams};
 use ledger::event::Overlay;
 use ledger::fs::LogReader;
 use ledger::history::History;
@@ -22,6 +22,7 @@ const GRACE: Duration = Duration::from_millis(300);
 pub(crate) struct Scripted<F> {
     script: F,
     pub(crate) asked: Mutex<Vec<Asked>>,
+    takes_sockets: bool,
 }
 
 impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Answers for Scripted<F> {
@@ -32,6 +33,10 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Answers for Scripted
             all.len() - 1
         };
         (self.script)(index, asked)
+    }
+
+    fn takes_sockets(&self) -> bool {
+        self.takes_sockets
     }
 }
 
@@ -66,10 +71,19 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
         Self::with(script, OnFailure::Refuse)
     }
 
+    /// With an upstream that agrees to a WebSocket.
+    pub(crate) fn with_sockets(script: F) -> Self {
+        Self::of(script, OnFailure::Refuse, true)
+    }
+
     pub(crate) fn with(script: F, on_failure: OnFailure) -> Self {
+        Self::of(script, on_failure, false)
+    }
+
+    fn of(script: F, on_failure: OnFailure, takes_sockets: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let upstream = Arc::new(Scripted { script, asked: Mutex::default() });
+        let upstream = Arc::new(Scripted { script, asked: Mutex::default(), takes_sockets });
         let listener = Answering::start(any, Arc::clone(&upstream)).unwrap();
         let target = Target::parse(&format!("http://{}", listener.addr())).unwrap();
         let ticks = AtomicU64::new(1);
@@ -78,6 +92,7 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
             listen: any,
             upstreams: Upstreams::all(&target),
             on_failure,
+            on_upgrade: OnUpgrade::Tunnel,
             recorder: "test".to_owned(),
             redactor: Redactor::core(),
             identity: None,

@@ -97,8 +97,12 @@ pub mod notes {
     pub const ENVIRONMENT: &str = "environment of the run";
     /// How far a client read an answer before it hung up.
     pub const HUNG_UP: &str = "client hung up before the answer's end";
+    /// A request that came as a message on a WebSocket, and the response that it goes on from.
+    pub const SOCKET: &str = "request that came over a websocket";
+    /// A message of a client's tool hook.
+    pub const HOOK: &str = "message of a tool hook";
     /// All of them.
-    pub const ALL: [&str; 2] = [ENVIRONMENT, HUNG_UP];
+    pub const ALL: [&str; 4] = [ENVIRONMENT, HUNG_UP, SOCKET, HOOK];
 }
 
 impl ImportedRecord {

@@ -139,11 +139,8 @@ impl From<JournalError> for RecordError {
     }
 }
 
-/// Redacts a JSON text string by string.
-pub(crate) fn redact_json(
-    redactor: &Redactor,
-    json: &[u8],
-) -> artifacts::redact::Redacted<'static> {
+/// Redacts a JSON text string by string, as what is captured is.
+pub fn redact_json(redactor: &Redactor, json: &[u8]) -> artifacts::redact::Redacted<'static> {
     let clean = clean::json(redactor, json, crate::wire::Escape::JSON);
     redactor.redact(&clean.text).into_owned()
 }

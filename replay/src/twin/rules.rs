@@ -86,7 +86,7 @@ const TEXTS: [&str; 8] = [
     "tool-outputs/session-{id}/",
 ];
 /// Members that hold ids or times of a run.
-const MEMBERS: [&str; 14] = [
+const MEMBERS: [&str; 15] = [
     "prompt_cache_key",
     "session_id",
     "thread_id",
@@ -100,6 +100,7 @@ const MEMBERS: [&str; 14] = [
     "x-codex-window-id",
     "create_time",
     "turn_started_at_unix_ms",
+    "x-codex-ws-stream-request-start-ms",
     "timestamp",
 ];
 /// Objects that a client writes in the order of a hash table.
