@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::process::{Command, ExitStatus};
 
-use capture::live::{LiveError, Signals};
+use capture::live::{HOOK_PATH, LiveError, Signals};
 
 use crate::clients;
 use crate::error::{Failure, Kind};
 use crate::ui::Ui;
+
+/// Variable that tells `hook` where the recorder is.
+pub(crate) const HOOK_VARIABLE: &str = "COUNTERFOLD_HOOK";
 
 /// Returns when the command has ended, with its status.
 pub(crate) fn run(
@@ -28,6 +31,7 @@ pub(crate) fn run(
         .args(words)
         .envs(clients::variables(addr))
         .envs(clients::stay_local(|name| std::env::var(name).ok()))
+        .env(HOOK_VARIABLE, format!("http://{addr}{HOOK_PATH}"))
         .spawn()
         .map_err(|error| {
             let failure = Failure::new(Kind::NotFound, "the command does not start");

@@ -21,6 +21,7 @@ mod output;
 mod policies;
 mod rates;
 mod report;
+mod settings;
 mod text;
 mod tree;
 mod ui;

@@ -26,6 +26,23 @@ pub(crate) fn push(out: &mut String, words: std::fmt::Arguments<'_>) {
     out.write_fmt(words).expect("a string takes everything");
 }
 
+/// Escapes for attributes and texts of XML; control characters have to be visible already.
+pub(crate) fn xml_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // XML has no such characters, not even escaped.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// One line that cannot steer a terminal; line feeds and tabs become visible, too.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(steers) {

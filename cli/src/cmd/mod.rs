@@ -11,6 +11,7 @@ mod fingerprint;
 mod fsck;
 mod gc;
 mod help_markdown;
+mod hook;
 mod hooks;
 mod import;
 mod infer;
@@ -79,6 +80,7 @@ Exit codes:
     Sessions(sessions::SessionsArgs),
     Calls(calls::CallsArgs),
     Hooks(hooks::HooksArgs),
+    Hook(hook::HookArgs),
     Principals(principals::PrincipalsArgs),
     Acp(acp::AcpArgs),
     Cat(cat::CatArgs),
@@ -159,6 +161,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Sessions(args) => sessions::run(&args, scratch, ui),
         Command::Calls(args) => calls::run(&args, scratch, ui),
         Command::Hooks(args) => hooks::run(&args, scratch, ui),
+        Command::Hook(args) => Ok(hook::run(args, ui)),
         Command::Principals(args) => principals::run(&args, scratch, ui),
         Command::Acp(args) => acp::run(&args, ui),
         Command::Cat(args) => cat::run(&args, scratch, ui),

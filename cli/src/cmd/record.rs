@@ -8,14 +8,17 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use artifacts::redact::Redactor;
-use capture::live::{LiveError, LiveReport, OnFailure, Proxy, ProxySpec, Target, Upstreams};
+use capture::live::{
+    LiveError, LiveReport, OnFailure, OnUpgrade, Proxy, ProxySpec, Target, Upstreams,
+};
 use clap::Args;
 
 use crate::child;
 use crate::clients;
 use crate::error::{Ended, Failure, Kind, Outcome, Stop};
+use crate::inputs::rules;
 use crate::report::number::{bytes, counted};
+use crate::settings::Settings;
 use crate::ui::Ui;
 
 /// How long exchanges that are under way when the command ends may take to end.
@@ -32,6 +35,9 @@ const EXAMPLE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 808
 ///
 /// `{proxy}` in the command's words stands for the proxy's base URL, for clients that read no
 /// variable; Codex gets the setting that it needs added.
+///
+/// A file `.counterfold.toml` in this folder or one above it can name upstreams and redaction
+/// rules.
 ///
 /// Without a command, the proxy runs until it is interrupted; point clients at it by hand
 /// (`--env` prints the variables).
@@ -68,6 +74,12 @@ pub(crate) struct RecordArgs {
     /// Send requests also when they cannot be recorded; the recording is then marked as incomplete
     #[arg(long)]
     best_effort: bool,
+    /// Refuse a web socket, after which clients that can (Codex) send plain requests
+    ///
+    /// Of a request over such a socket the recording holds what the model saw, put together from
+    /// several messages; of a plain request it holds the bytes.
+    #[arg(long)]
+    no_websocket: bool,
     /// Print the variables that point clients at the proxy, and do nothing else
     #[arg(long)]
     env: bool,
@@ -149,6 +161,11 @@ fn told(report: &LiveReport, recording: &std::path::Path, ui: &Ui) {
         let side = counted(report.side, "exchange");
         ui.note(format_args!("  {side} that asked no model, kept as records"));
     }
+    if report.hooks > 0 {
+        let hooks = counted(report.hooks, "message");
+        let joined = counted(report.joined, "output");
+        ui.note(format_args!("  {hooks} of tool hooks, with more of {joined} than was sent"));
+    }
     if report.uncaptured > 0 {
         let uncaptured = counted(report.uncaptured, "request");
         ui.note(format_args!("  {uncaptured} sent without being captured: the run is incomplete"));
@@ -164,21 +181,25 @@ fn told(report: &LiveReport, recording: &std::path::Path, ui: &Ui) {
 }
 
 fn spec(args: &RecordArgs) -> Result<ProxySpec, Failure> {
+    let settings = Settings::of_this_folder()?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => clients::run_name(args.command.first(), jiff::Timestamp::now()),
     };
     let upstreams = match &args.upstream {
         Some(target) => Upstreams::all(target),
-        None => clients::upstreams(|name| std::env::var(name).ok())?,
+        None => settings.upstreams(clients::upstreams(|name| std::env::var(name).ok())?),
     };
+    let refuses = args.no_websocket || !settings.websocket();
+    let on_upgrade = if refuses { OnUpgrade::Refuse } else { OnUpgrade::Tunnel };
     Ok(ProxySpec {
         recording: args.into.join(name),
         listen: args.listen.unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)),
         upstreams,
         on_failure: if args.best_effort { OnFailure::SendAnyway } else { OnFailure::Refuse },
+        on_upgrade,
         recorder: env!("CARGO_PKG_VERSION").to_owned(),
-        redactor: Redactor::core(),
+        redactor: rules::of_word(&settings.rules())?,
         identity: None,
         environment: Some(environment::told(&args.command)),
         clock: Arc::new(now_unix_ns),

@@ -1,6 +1,8 @@
 //! `serve`: answers a client from a recording and says where it drifts.
 
 mod answers;
+mod junit;
+mod rebind;
 mod report;
 
 use std::ffi::OsString;
@@ -18,8 +20,13 @@ use replay::twin::rules::TextRule;
 use crate::args::{Format, FormatArgs};
 use crate::child;
 use crate::error::{Ended, Failure, Kind, Outcome, Stop};
+use crate::inputs::rules as redaction;
 use crate::inputs::{self, Scratch};
+use crate::output;
+use crate::settings::Settings;
 use crate::ui::Ui;
+
+use rebind::Rebind;
 
 /// Answer a client's requests from a recording
 ///
@@ -28,11 +35,15 @@ use crate::ui::Ui;
 /// ids (each must stand for one other id) and times. Known clients are declared; --place and
 /// --member declare more. Whatever else differs is drift, named by the request that was due and
 /// the first place that differs; requests that nobody sent are drift as well.
+///
+/// A file `.counterfold.toml` in this folder or one above it can declare what differs for a whole
+/// project.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   counterfold serve runs/try-1 -- mini -t 'fix the failing test'
   counterfold serve runs/try-1 --listen 127.0.0.1:8080
+  counterfold serve runs/try-1 --rebind /srv/project=$PWD --junit report.xml -- python agent.py
   counterfold serve runs/try-1 --on-drift warn --format json -- python agent.py
 
 Exit codes:
@@ -63,6 +74,12 @@ pub(crate) struct ServeArgs {
     /// A member of a JSON object whose value may differ
     #[arg(long = "member", value_name = "NAME")]
     members: Vec<String>,
+    /// A text of the recorded machine, mostly a path, and what stands for it here
+    #[arg(long, value_name = "RECORDED=HERE")]
+    rebind: Vec<String>,
+    /// Write a `JUnit` XML file: a test case per drift and per request that nobody asked for
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
     /// The command and its words; without one, the server runs until it is interrupted
@@ -84,7 +101,10 @@ pub(crate) fn run(args: &ServeArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
     }
     let place = inputs::one(&args.recording, scratch, ui)?;
     let recording = inputs::open(&place.folder)?;
-    let rules = rules(args)?;
+    let settings = Settings::of_this_folder()?;
+    let rules = rules(args, &settings)?;
+    let rebind = rebind(args, &settings)?;
+    let redactor = redaction::of_word(&settings.rules())?;
     let faults = if args.faults { Faults::Replay } else { Faults::Skip };
     let on_drift = match args.on_drift {
         Drifting::Fail => OnDrift::Fail,
@@ -92,7 +112,7 @@ pub(crate) fn run(args: &ServeArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
     };
     let server = Server::new(recording, rules, faults, on_drift)
         .map_err(|error| Failure::of(Kind::Unsupported, &error))?;
-    let answers = Arc::new(answers::FromRecording::new(server, args.pace));
+    let answers = Arc::new(answers::FromRecording::new(server, redactor, rebind, args.pace));
     let listen = args.listen.unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0));
     let listener =
         Answering::start(listen, Arc::clone(&answers)).map_err(|error| failed(&error))?;
@@ -100,6 +120,9 @@ pub(crate) fn run(args: &ServeArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
     listener.finish();
     let status = status?;
     let told = answers.finish();
+    if let Some(path) = &args.junit {
+        output::write(path, junit::document(&args.recording, &told).as_bytes())?;
+    }
     match args.format.format {
         Format::Json => ui.json(&report::document(&args.recording, &told))?,
         Format::Table => report::print(&told, ui)?,
@@ -132,15 +155,28 @@ fn run_or_wait(args: &ServeArgs, listener: &Answering, ui: &Ui) -> Result<Option
     Ok(None)
 }
 
-fn rules(args: &ServeArgs) -> Result<Rules, Failure> {
+fn rebind(args: &ServeArgs, settings: &Settings) -> Result<Rebind, Failure> {
+    let mut pairs: Vec<_> = settings.rebind().collect();
+    for pair in &args.rebind {
+        let Some((recorded, here)) = pair.split_once('=') else {
+            return Err(Failure::new(Kind::Usage, format!("not RECORDED=HERE: {pair}"))
+                .hint("as in `--rebind /srv/project=$PWD`"));
+        };
+        pairs.push((recorded.to_owned(), here.to_owned()));
+    }
+    Ok(Rebind::new(pairs.into_iter()))
+}
+
+fn rules(args: &ServeArgs, settings: &Settings) -> Result<Rules, Failure> {
     let mut rules = Rules::known();
-    for place in &args.places {
+    for place in settings.places().iter().chain(&args.places) {
         let rule = TextRule::parse(place).map_err(|error| {
             Failure::of(Kind::Usage, &error).hint("for example --place 'Build {number} of'")
         })?;
         rules.texts.push(rule);
     }
-    rules.members.extend(args.members.iter().cloned());
+    rules.members.extend(settings.members().iter().chain(&args.members).cloned());
+    rules.unordered.extend(settings.unordered().iter().cloned());
     Ok(rules)
 }
 

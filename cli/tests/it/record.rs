@@ -145,8 +145,17 @@ fn the_variables_are_printed_for_a_shell() {
 
 /// Sends `body` to what `command` tells as its base URL, lets it end, and returns what it says.
 fn replayed(folder: &Folder, bodies: &[&str]) -> (Vec<String>, std::process::Output) {
+    replayed_with(folder, &[], bodies)
+}
+
+fn replayed_with(
+    folder: &Folder,
+    options: &[&str],
+    bodies: &[&str],
+) -> (Vec<String>, std::process::Output) {
     let script = r#"echo "$OPENAI_BASE_URL"; read -r line; exit 0"#;
-    let words = ["serve", "runs/run", "--format", "json", "--", "sh", "-c", script];
+    let front = ["serve", "runs/run", "--format", "json"];
+    let words = [&front, options, &["--", "sh", "-c", script]].concat();
     let mut command = folder.command(&words);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -188,4 +197,165 @@ fn what_was_recorded_is_served_and_every_drift_is_red() {
     assert_eq!(told["unused"], serde_json::json!([1]));
     let (_, output) = replayed(&folder, &[]);
     assert_eq!((output.status.code(), &report(&output)["ok"]), (Some(1), &false.into()));
+}
+
+/// Records one request with this body.
+fn recorded(body: &str) -> Folder {
+    let folder = Folder::new();
+    let upstream = upstream();
+    let (mut child, base) = start(&folder, &upstream);
+    ask_with(&base, body);
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    child.wait_with_output().unwrap();
+    upstream.finish();
+    folder
+}
+
+#[test]
+fn a_body_with_a_secret_is_the_same_again() {
+    let body = BODY.replace("hello", "my key is sk-proj-Tg3hJ9vKq2LmN8pR5sXw7yZbC4dF6gH1, hello");
+    let folder = recorded(&body);
+    let (answers, output) = replayed(&folder, &[&body]);
+    assert!(answers[0].starts_with("HTTP/1.1 200"), "{}", answers[0]);
+    assert_eq!(output.status.code(), Some(0));
+    let (_, output) = replayed(&folder, &[&body.replace("hello", "hallo")]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_project_declares_what_may_differ_and_where_it_lies() {
+    let body =
+        |build: &str, path: &str| BODY.replace("hello", &format!("Build {build} in {path}/x"));
+    let folder = recorded(&body("1", "/srv/project"));
+    let here = body("22", "/tmp/elsewhere");
+    assert_eq!(replayed(&folder, &[&here]).1.status.code(), Some(1));
+    let settings = "[serve]\nplaces = [\"Build {number} in\"]\n[serve.rebind]\n\
+                    \"/srv/project\" = \"/tmp/elsewhere\"\n";
+    std::fs::write(folder.path(".counterfold.toml"), settings).unwrap();
+    let (_, output) = replayed(&folder, &[&here]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::write(folder.path(".counterfold.toml"), "[serve]\nplace = []\n").unwrap();
+    let ran = folder.run(&["serve", "runs/run", "--", "true"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains(".counterfold.toml:2:1: unknown field `place`"), "{}", ran.err);
+    assert!(ran.err.contains("hint: did you mean `places`?"), "{}", ran.err);
+}
+
+#[test]
+fn a_replay_is_told_to_a_build_as_test_cases() {
+    let folder = recorded(BODY);
+    let options = ["--junit", "report.xml"];
+    replayed_with(&folder, &options, &[&BODY.replace("hello", "<hallo>")]);
+    let report = std::fs::read_to_string(folder.path("report.xml")).unwrap();
+    assert!(
+        report.contains("tests=\"2\" failures=\"1\" errors=\"0\"")
+            && report.contains("user message differs at /messages/0/content (text)")
+            && !report.contains("hallo"),
+        "{report}"
+    );
+    replayed_with(&folder, &options, &[BODY]);
+    let report = std::fs::read_to_string(folder.path("report.xml")).unwrap();
+    assert!(report.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{report}");
+    let (_, output) = replayed(&folder, &[BODY, "{\"model\":\"m\",\"messages\":[]}"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+const CALL: &str =
+    r#"{"id":"call_7","type":"function","function":{"name":"bash","arguments":"{}"}}"#;
+
+struct Calls(String);
+
+impl Answers for Calls {
+    fn answer(&self, _asked: &Asked) -> Given {
+        let bytes = self.0.as_bytes().to_vec();
+        let headers = vec![("content-type".to_owned(), b"application/json".to_vec())];
+        let body = vec![Piece { after: Duration::ZERO, bytes }];
+        Given { status: 200, headers, body, cut: false }
+    }
+}
+
+#[test]
+fn what_a_hook_tells_is_kept_and_joined_to_its_call() {
+    let answer =
+        ANSWER.replace(r#""content":"hi"}"#, &format!(r#""content":null,"tool_calls":[{CALL}]}}"#));
+    let folder = Folder::new();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let upstream = Answering::start(any, Arc::new(Calls(answer))).unwrap();
+    let (mut child, base) = start(&folder, &upstream);
+    ask(&base);
+    let call = format!(r#"{{"role":"assistant","content":null,"tool_calls":[{CALL}]}}"#);
+    let result = r#"{"role":"tool","tool_call_id":"call_7","content":"the beg..."}"#;
+    let body = BODY.replace("}]}", &format!("}},{call},{result}]}}"));
+    ask_with(&base, &body);
+    let url = base.replace("/v1", "/.counterfold/hook");
+    for message in [
+        r#"{"tool_use_id":"call_7","tool_response":{"stdout":"the beginning and the end"}}"#,
+        r#"{"tool_use_id":"call_of_nobody","tool_response":"x"}"#,
+    ] {
+        let mut hook = folder.command(&["hook"]);
+        hook.env("COUNTERFOLD_HOOK", &url).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut hook = hook.stdout(Stdio::piped()).spawn().unwrap();
+        hook.stdin.take().unwrap().write_all(message.as_bytes()).unwrap();
+        let output = hook.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    }
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert!(words.contains("2 messages of tool hooks, with more of 1 output than"), "{words}");
+    let call = folder.run(&["show", "runs/run", "call-1"]).text();
+    assert!(call.contains("hook"), "{call}");
+    assert_eq!(folder.run(&["verify", "runs/run"]).code, 0);
+    // Without a recording under way it does nothing, and never stops the client.
+    assert_eq!(folder.run(&["hook"]).code, 0);
+}
+
+/// Text that hardly compresses, of its own for each number.
+fn noise(number: u64, bytes: usize) -> String {
+    let mut state = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut out = String::new();
+    while out.len() < bytes {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        out.push_str(&format!("{state:x} "));
+    }
+    out
+}
+
+#[test]
+fn a_full_disk_stops_what_cannot_be_recorded_and_keeps_what_was() {
+    let folder = Folder::new();
+    let upstream = upstream();
+    let url = format!("http://{}", upstream.addr());
+    let script = r#"echo "$OPENAI_BASE_URL"; read -r line"#;
+    let words = ["record", "--name", "run", "--upstream", &url, "--", "sh", "-c", script];
+    let inner = folder.command(&words);
+    // No file may grow beyond 8 MiB: writing then fails as on a full disk.
+    let limited = r#"trap "" XFSZ; ulimit -f 16384; exec "$@""#;
+    let mut command = std::process::Command::new("dash");
+    command.args(["-c", limited, "dash"]).arg(inner.get_program()).args(inner.get_args());
+    command.current_dir(inner.get_current_dir().unwrap());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut base = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut base).unwrap();
+    let body = |number| BODY.replace("hello", &noise(number, 1 << 20));
+    let refused = (0..60).find(|number| {
+        let answer = ask_with(base.trim_end(), &body(*number));
+        assert!(
+            answer.starts_with("HTTP/1.1 200")
+                || (answer.starts_with("HTTP/1.1 502") && answer.contains("was not sent")),
+            "{answer}"
+        );
+        answer.starts_with("HTTP/1.1 502")
+    });
+    let refused = refused.expect("the disk is full before that");
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(refused >= 2, "{refused}");
+    let last = folder.run(&["project", &format!("runs/run@{refused}")]);
+    assert!(last.out == body(refused - 1).as_bytes(), "{}", last.err);
 }

@@ -3,9 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use artifacts::redact::Redactor;
+use capture::live::HOOK_PATH;
 use capture::live::answering::{Answers, Asked, Given, Piece};
+use ledger::recorder::redact_json;
 use replay::serve::{Drift, ServeReport, Served, Server};
 
+use super::rebind::Rebind;
 use crate::error::{Failure, Kind};
 
 /// How a run went.
@@ -26,12 +30,19 @@ struct Desk {
 /// Answers from a recording.
 pub(super) struct FromRecording {
     desk: Mutex<Desk>,
+    /// Requests of the recording came over a WebSocket, so that the client finds one.
+    has_sockets: bool,
+    /// What was recorded is redacted, and so is what it is compared with.
+    redactor: Redactor,
+    rebind: Rebind,
     pace: bool,
 }
 
 impl FromRecording {
-    pub(super) fn new(server: Server, pace: bool) -> Self {
-        Self { desk: Mutex::new(Desk { server: Some(server), side: 0, failed: None }), pace }
+    pub(super) fn new(server: Server, redactor: Redactor, rebind: Rebind, pace: bool) -> Self {
+        let has_sockets = server.has_sockets();
+        let desk = Mutex::new(Desk { server: Some(server), side: 0, failed: None });
+        Self { desk, has_sockets, redactor, rebind, pace }
     }
 
     /// Ends the run; whoever still asks is told so.
@@ -43,13 +54,18 @@ impl FromRecording {
 
     fn served(&self, served: Served) -> Given {
         let wait = served.time_us.filter(|_time| self.pace).map(Duration::from_micros);
-        let body = Piece { after: wait.unwrap_or_default(), bytes: served.body };
+        let body =
+            Piece { after: wait.unwrap_or_default(), bytes: self.rebind.answer(served.body) };
         Given { status: served.status, headers: served.headers, body: vec![body], cut: served.cut }
     }
 }
 
 impl Answers for FromRecording {
     fn answer(&self, asked: &Asked) -> Given {
+        if asked.target == HOOK_PATH {
+            // Hooks of a client that is replayed tell nothing new.
+            return Given { status: 204, headers: Vec::new(), body: Vec::new(), cut: false };
+        }
         let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(body) = asked.plain_body() else {
             return refused(400, "the content coding of the body cannot be undone", None);
@@ -61,7 +77,8 @@ impl Answers for FromRecording {
         let Some(server) = desk.server.as_mut() else {
             return refused(503, "the run has ended", None);
         };
-        let reply = match server.answer(dialect, &body) {
+        let body = redact_json(&self.redactor, &self.rebind.request(body));
+        let reply = match server.answer(dialect, body.as_bytes()) {
             Ok(reply) => reply,
             Err(error) => {
                 desk.failed.get_or_insert(Failure::of(Kind::Damage, &error));
@@ -73,6 +90,10 @@ impl Answers for FromRecording {
             // The status that no client was seen to try again after.
             (None, drift) => refused(404, "drift: no such request is due", drift),
         }
+    }
+
+    fn takes_sockets(&self) -> bool {
+        self.has_sockets
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::against::Compared;
 use super::super::finding::{Finding, Rule};
 use super::super::{Checked, Verified, VerifyArgs};
 use super::shortened;
-use crate::text::{lines, one_line, push};
+use crate::text::{lines, one_line, push, xml_escaped as escaped};
 
 /// A test case, or something that has the form of one.
 struct Case<'c> {
@@ -202,23 +202,6 @@ fn attribute(value: &str) -> String {
 
 fn text(value: &str) -> String {
     escaped(&lines(value.as_bytes()))
-}
-
-/// Escapes for both attributes and text. Control characters are visible already.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 8);
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            // XML has no such characters, not even escaped.
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
