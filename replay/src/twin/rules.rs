@@ -70,7 +70,7 @@ impl TextRule {
 }
 
 /// Places that the clients of the recorded runs fill anew in every run.
-const TEXTS: [&str; 8] = [
+const TEXTS: [&str; 9] = [
     // Codex CLI.
     "Chunk ID: {id}\n",
     "Wall time: {number} seconds",
@@ -78,6 +78,8 @@ const TEXTS: [&str; 8] = [
     // Gemini CLI and Qwen Code.
     "Process Group PGID: {number}",
     "Background PIDs: {number}",
+    // Gemini CLI names calls itself where the model does not.
+    "run_shell_command_{number}_",
     // pi.
     "pi-bash-{id}.log",
     // opencode.
