@@ -321,7 +321,8 @@ fn noise(number: u64, bytes: usize) -> String {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        out.push_str(&format!("{state:x} "));
+        out.push_str(&state.to_string());
+        out.push(' ');
     }
     out
 }
