@@ -33,21 +33,31 @@ fn of_lines(preview: &Preview, text: &str) -> String {
     let ranges = lines::ranges(preview.line_rule, text);
     let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     let (head, tail) = (count(preview.head), count(preview.tail));
-    let line = |(index, range): (usize, &core::ops::Range<usize>)| {
-        let line = text.get(range.clone()).unwrap_or_default();
-        let end = preview.line_chars.map_or(line.len(), |chars| {
-            line.char_indices().nth(count(chars)).map_or(line.len(), |(at, _)| at)
-        });
-        let line = line.get(..end).unwrap_or(line);
-        if preview.numbered { format!("{:>6}\t{line}", index + 1) } else { line.into() }
+    // The numbers of one stretch are as wide as its last one.
+    let stretch = |from: usize, to: usize, before: usize| {
+        let width = (before + to - from).to_string().len();
+        let line = |(index, range): (usize, &core::ops::Range<usize>)| {
+            let line = text.get(range.clone()).unwrap_or_default();
+            let end = preview.line_chars.map_or(line.len(), |chars| {
+                line.char_indices().nth(count(chars)).map_or(line.len(), |(at, _)| at)
+            });
+            let line = line.get(..end).unwrap_or(line);
+            if preview.numbered {
+                format!("{:>width$}  {line}", before + index + 1)
+            } else {
+                line.into()
+            }
+        };
+        let lines = ranges.get(from..to).unwrap_or_default().iter().enumerate().map(line);
+        lines.collect::<Vec<String>>().join("\n")
     };
-    let all: Vec<String> = ranges.iter().enumerate().map(line).collect();
-    if all.len() <= head.saturating_add(tail) {
-        return all.join("\n");
+    let all = ranges.len();
+    if all <= head.saturating_add(tail) {
+        return stretch(0, all, 0);
     }
-    let hidden = all.len() - head - tail;
+    let hidden = all - head - tail;
     let gap = preview.gap.replace("{n}", &hidden.to_string());
-    let first = all.get(..head).unwrap_or_default().join("\n");
-    let last = all.get(all.len() - tail..).unwrap_or_default().join("\n");
-    [first, gap, last].concat()
+    // From minus zero on it is all lines.
+    let from = if tail == 0 { 0 } else { all - tail };
+    [stretch(0, head, 0), gap, stretch(from, all, all - tail)].concat()
 }
