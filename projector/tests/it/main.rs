@@ -20,6 +20,8 @@ mod oracle;
 #[cfg(test)]
 mod pairs;
 #[cfg(test)]
+mod presets;
+#[cfg(test)]
 mod property;
 #[cfg(test)]
 mod random;
