@@ -13,6 +13,7 @@ pub(crate) mod program;
 mod snapshot;
 mod support;
 mod weigh;
+mod wrapping;
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;

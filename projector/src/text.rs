@@ -12,6 +12,7 @@ mod lines;
 mod preview;
 mod render;
 mod runs;
+mod shared;
 mod size;
 
 use alloc::string::String;
@@ -21,7 +22,6 @@ use core::ops::Range;
 pub use cap_lines::cap_lines;
 pub use cap_parts::{PartShown, TextPart, cap_parts};
 pub use cap_text::cap_text;
-pub(crate) use cap_text::escaped;
 pub use chain::Chain;
 pub use lines::{count as count_lines, starts as line_starts};
 pub use preview::preview;

@@ -7,14 +7,16 @@
 //! applied to the whole output, gives its very bytes. What is not explained is counted.
 
 mod form;
+mod known;
 mod sample;
 
 use std::collections::BTreeMap;
 
 use artifacts::GetError;
 use projector::Policy;
-use projector::policy::{CapText, Op, PolicyError, Step};
+use projector::policy::{At, Op, PolicyError, Step, TextKind};
 use projector::stage::result::{Made, make};
+use projector::text::Context;
 
 use crate::recording::Recording;
 
@@ -45,8 +47,54 @@ pub struct Coverage {
     pub explained: u64,
     /// Those of the explained ones that were cut.
     pub cut: u64,
-    /// The others: call, and the first byte of the sent text that the policy does not give.
-    pub unexplained: Vec<(u32, u64)>,
+    /// The others.
+    pub unexplained: Vec<Unexplained>,
+}
+
+/// A sent text that the policy does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unexplained {
+    /// Number of the call, from 0.
+    pub call: u32,
+    /// Why not.
+    pub why: Why,
+}
+
+/// Why a sent text is not explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// The policy gives another text.
+    Differs {
+        /// First byte of the sent text that it does not give.
+        at: u64,
+    },
+    /// The sent text is no cut of the known output in any form of the policy.
+    NotOfTheForm,
+    /// A part of the output that the policy would show is not on record.
+    NotOnRecord,
+    /// An amount or a value that the policy needs is not on record.
+    NotKnown,
+}
+
+impl Why {
+    /// The reason in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Differs { .. } => "the policy gives another text",
+            Self::NotOfTheForm => "what was sent is no cut of the known output in a known form",
+            Self::NotOnRecord => "a part that the policy would show is not on record",
+            Self::NotKnown => "the policy needs a value that is not on record",
+        }
+    }
+
+    /// Where the texts part.
+    pub fn at(self) -> Option<u64> {
+        match self {
+            Self::Differs { at } => Some(at),
+            _ => None,
+        }
+    }
 }
 
 /// What was found.
@@ -92,41 +140,57 @@ pub fn infer(recordings: &[Recording], name: &str) -> Result<Inferred, InferErro
             }
         }
     }
-    let toml = toml(name, &samples);
-    let policy = Policy::from_toml(&toml)?;
+    let found = found(&samples);
+    let mut toml = toml(name, &found);
+    let mut policy = Policy::from_toml(&toml)?;
+    if let Some(known) = known::best(&samples)
+        && known.explained > known::count(&policy, &samples)
+    {
+        toml = known.toml(name);
+        policy = Policy::from_toml(&toml)?;
+    }
     for (tool, sample) in &samples {
         let Some(counted) = coverage.get_mut(tool) else { continue };
-        let caps = caps(&policy.steps, tool);
-        match make(&caps, &sample.sent, Some(sample.known())) {
-            Made::Text(text, _) if text == sample.sent => {
+        match explains(&steps_for(&policy.steps, tool), tool, sample) {
+            Ok(()) => {
                 counted.explained += 1;
                 counted.cut += u64::from(sample.is_cut());
             }
-            Made::Text(text, _) => {
-                let pairs = text.bytes().zip(sample.sent.bytes());
-                let at = pairs.take_while(|(a, b)| a == b).count() as u64;
-                counted.unexplained.push((sample.call, at));
-            }
-            _ => counted.unexplained.push((sample.call, 0)),
+            Err(why) => counted.unexplained.push(Unexplained { call: sample.call, why }),
         }
     }
     Ok(Inferred { toml, policy, coverage })
 }
 
-/// The caps of a policy that are for results of a tool.
-fn caps<'p>(steps: &'p [Step], tool: &str) -> Vec<&'p CapText> {
-    let for_tool = steps.iter().filter(|step| step.applies.to(Some(tool.as_bytes())));
-    for_tool
-        .filter_map(|step| match &step.op {
-            Op::CapText(cap) => Some(cap),
-            _ => None,
-        })
-        .collect()
+/// The steps of a policy that cut results of a tool.
+fn steps_for<'p>(steps: &'p [Step], tool: &str) -> Vec<&'p Op> {
+    let cuts = |step: &&Step| {
+        matches!(step.op, Op::CapText(_) | Op::CapLines(_))
+            && matches!(step.at, At::Result | At::Request)
+            && step.applies.to_kind(TextKind::ToolResult)
+            && step.applies.to(Some(tool.as_bytes()))
+    };
+    steps.iter().filter(cuts).map(|step| &step.op).collect()
 }
 
-/// The policy: for each tool the steps that its samples show; steps that are the same for all
-/// tools are for all.
-fn toml(name: &str, samples: &[(String, Sample)]) -> String {
+/// Whether steps give the very text that was sent.
+fn explains(steps: &[&Op], tool: &str, sample: &Sample) -> Result<(), Why> {
+    let values = &[("tool", tool)];
+    let context = Context { values, ..Context::default() };
+    match make(steps, &sample.sent, Some(sample.known()), &context) {
+        Made::Text(text, _) if text == sample.sent => Ok(()),
+        Made::Text(text, _) => {
+            let pairs = text.bytes().zip(sample.sent.bytes());
+            Err(Why::Differs { at: pairs.take_while(|(a, b)| a == b).count() as u64 })
+        }
+        Made::Gap => Err(Why::NotOnRecord),
+        Made::Unknown(..) => Err(Why::NotKnown),
+        Made::Unread => Err(Why::NotOfTheForm),
+    }
+}
+
+/// Steps that the samples of tools show; tools with the same ones together.
+fn found(samples: &[(String, Sample)]) -> Vec<(Vec<&str>, Vec<form::Found>)> {
     let mut by_tool: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
     for (tool, sample) in samples {
         by_tool.entry(tool).or_default().push(sample);
@@ -142,12 +206,17 @@ fn toml(name: &str, samples: &[(String, Sample)]) -> String {
             None => found.push((vec![tool], steps)),
         }
     }
+    found
+}
+
+/// The policy that was read off the samples.
+fn toml(name: &str, found: &[(Vec<&str>, Vec<form::Found>)]) -> String {
     let mut out = format!(
         "# Inferred from recorded outputs and the texts that were sent of them.\n\
          name = {}\nestimator = \"b4ceil\"\n",
         form::quoted(name)
     );
-    for (tools, steps) in &found {
+    for (tools, steps) in found {
         for step in steps {
             out.push_str(&step.toml(tools));
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use replay::infer::{Coverage, Inferred, infer};
+use replay::infer::{Coverage, Inferred, Unexplained, infer};
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
@@ -103,10 +103,11 @@ fn print(args: &InferArgs, inferred: &Inferred, total: &Coverage, ui: &mut Ui) -
     row("total", total);
     ui.table(&table)?;
     for (tool, found) in &inferred.coverage {
-        for (call, at) in found.unexplained.iter().take(LISTED_MAX) {
-            let call = count(u64::from(*call) + 1);
-            let at = count(*at);
-            ui.line(format_args!("  {}: call {call} is off from byte {at}", one_line(tool)))?;
+        for missed in found.unexplained.iter().take(LISTED_MAX) {
+            let (tool, call) = (one_line(tool), count(u64::from(missed.call) + 1));
+            let words = missed.why.words();
+            let at = missed.why.at().map(|at| format!(" from byte {}", count(at)));
+            ui.line(format_args!("  {tool}: call {call}: {words}{}", at.unwrap_or_default()))?;
         }
     }
     ui.gap()?;
@@ -141,17 +142,22 @@ struct Entry {
     ends: u64,
     explained: u64,
     cut: u64,
-    unexplained: Vec<Unexplained>,
+    unexplained: Vec<Missed>,
 }
 
 #[derive(Serialize)]
-struct Unexplained {
+struct Missed {
     call: u64,
-    at: u64,
+    why: &'static str,
+    at: Option<u64>,
 }
 
 fn entry(found: &Coverage) -> Entry {
-    let unexplained = |(call, at): &(u32, u64)| Unexplained { call: u64::from(*call) + 1, at: *at };
+    let unexplained = |missed: &Unexplained| Missed {
+        call: u64::from(missed.call) + 1,
+        why: missed.why.words(),
+        at: missed.why.at(),
+    };
     Entry {
         results: found.sent,
         whole: found.whole,

@@ -61,7 +61,7 @@ fn the_list_as_json_is_what_the_reference_says() {
           "documented": "",
           "harness": "none",
           "id": "cap-2k",
-          "policy_id": "071c75d382f9b458304a4704561baf60b99547c0ef73fa60721cb92c14cad8f2",
+          "policy_id": "02bd68aa5ae1972ad915e3295bf1a83efb50714a944ef3d224ef63d44078ec94",
           "unknown": [],
           "version": "1"
         }

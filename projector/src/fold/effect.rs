@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use artifacts::{ArtifactId, Source};
 use ledger::content::Content;
-use ledger::event::{Dropped, Hole, HoleValue, OutputFound};
+use ledger::event::{Dropped, Hole, HoleValue};
 use ledger::history::{History, Part};
 use ledger::id::PartNo;
 use ledger::wire::SlotKind;
@@ -24,15 +24,16 @@ use ledger::wire::SlotKind;
 use super::index::{Index, Unit, UnitKind};
 use super::measured::{Measure, Measured};
 use super::program::{Chain, Program, bit};
+use super::wrapping::{self, Wrapping};
 use super::{ProjectError, weigh};
 use crate::memo::{Capped, Memo, MemoKey, Piece};
 use crate::policy::op::Replace;
-use crate::policy::{CapText, Op, Policy};
-use crate::stage::result::{self, Basis, Known, Made};
+use crate::policy::{Op, Policy};
+use crate::stage::result::{self, Basis};
 use crate::text::{self, Context, Unknown};
 #[cfg(test)]
 pub(crate) use caps::Shown;
-use caps::{Base, chained, fits, may_be_cut_from, replaced, wrapping};
+use caps::{Base, chained, fits, may_be_cut_from};
 
 /// What stands in the place of a unit when a layer acts on it.
 #[derive(Clone, Debug)]
@@ -334,12 +335,6 @@ impl<'h> Effects<'h> {
         found.pieces.first().filter(|_| found.dropped == Dropped::Bytes(0))
     }
 
-    /// The output that fills a slot as another record has it, with a gap or without.
-    fn found_with_gap(&self, hole: &Hole) -> Option<&'h OutputFound> {
-        let HoleValue::Output { call, index } = hole.value else { return None };
-        self.history.call(call)?.found(index)
-    }
-
     /// What caps start from: the whole output that was found, where what was sent is a cut of it,
     /// and not something that the client wrote around it.
     fn base(&self, hole: &'h Hole) -> Result<Base<'h>, ProjectError> {
@@ -355,41 +350,6 @@ impl<'h> Effects<'h> {
         Ok(Base { content: sent, measure, found: false })
     }
 
-    /// Applies caps to an output in its wrapping: what is left, and whether it rests on the whole
-    /// output. A text that the policy cannot read stays as it was sent, and rests on nothing.
-    fn wrapped(
-        &self,
-        number: PartNo,
-        (slot, hole): (usize, &Hole),
-        caps: &[&CapText],
-    ) -> Result<(Option<Arc<Capped>>, bool), ProjectError> {
-        let not_text = |_invalid| ProjectError::NotText { part: number.number(), slot };
-        let bytes = self.history.text(hole).read(self.source)?;
-        let sent = core::str::from_utf8(&bytes).map_err(not_text)?;
-        let found = self.found_with_gap(hole);
-        let mut pieces = Vec::new();
-        for piece in found.map(|found| found.pieces.as_slice()).unwrap_or_default() {
-            pieces.push(piece.text.read(self.source)?);
-        }
-        let mut texts = Vec::with_capacity(pieces.len());
-        for piece in &pieces {
-            texts.push(core::str::from_utf8(piece).map_err(not_text)?);
-        }
-        let known = match texts.as_slice() {
-            [whole] => Some(Known::Whole(whole)),
-            [head, tail] => Some(Known::Ends(head, tail)),
-            _ => None,
-        };
-        let Made::Text(text, basis) = result::make(caps, sent, known) else {
-            return Ok((None, false));
-        };
-        let known = basis == Basis::Known;
-        if text == sent {
-            return Ok((None, known));
-        }
-        Ok((Some(Arc::new(replaced(hole, sent, &text, caps.len()))), known))
-    }
-
     /// Caps the texts of a result: what is left of the slots that are not as they were sent.
     fn caps(
         &self,
@@ -399,8 +359,8 @@ impl<'h> Effects<'h> {
         chain: &Chain<'_>,
         program: &Program<'_>,
     ) -> Result<Chained, ProjectError> {
-        if let Some(caps) = wrapping(chain) {
-            return Ok(Ok(self.all_wrapped(number, slots, &caps)?));
+        if chain.caps.iter().any(|(_, step)| result::is_wrapped(&step.op)) {
+            return self.all_wrapped(number, slots, unit, (chain, program));
         }
         let mut bases = Vec::with_capacity(slots.len());
         for (_, hole) in &slots {
@@ -475,15 +435,25 @@ impl<'h> Effects<'h> {
         &self,
         number: PartNo,
         slots: Vec<(usize, &Hole)>,
-        caps: &[&CapText],
-    ) -> Result<(Vec<SlotCut>, bool), ProjectError> {
+        unit: &Unit,
+        (chain, program): (&Chain<'_>, &Program<'_>),
+    ) -> Result<Chained, ProjectError> {
+        let steps: Vec<&Op> = chain.caps.iter().map(|(_, step)| &step.op).collect();
+        let wrapping = Wrapping { history: self.history, source: self.source };
+        let tool = (program.tool_name(unit.tool).unwrap_or_default(), program.budget);
         let (mut cuts, mut whole) = (Vec::new(), true);
         for (slot, hole) in slots {
-            let (capped, known) = self.wrapped(number, (slot, hole), caps)?;
-            whole &= known;
+            let (capped, basis) = match wrapping.made((number, slot), hole, &steps, tool)? {
+                Ok(made) => made,
+                Err((nth, unknown)) => {
+                    let step = chain.caps.get(nth).map_or(0, |(step, _)| *step);
+                    return Ok(Err((step, unknown)));
+                }
+            };
+            whole &= basis == Some(Basis::Known);
             cuts.extend(capped.map(|capped| SlotCut { slot, capped, found: false }));
         }
-        Ok((cuts, whole))
+        Ok(Ok((cuts, whole)))
     }
 
     /// A copy that was found, as it is.
@@ -554,8 +524,9 @@ impl<'h> Effects<'h> {
             } else {
                 let shown = self.shown_text(number, part, unit, effect)?;
                 let name = program.tool_name(unit.tool).unwrap_or_default();
-                let context =
-                    Context { budget: program.budget, counter: None, values: &[("tool", name)] };
+                // Nobody has written the file that a replacement of ours would name.
+                let values = &[("tool", name), ("spill", wrapping::UNSAVED)];
+                let context = Context { budget: program.budget, counter: None, values };
                 match text::replacement(clear, &shown, &context) {
                     Ok(Some(left)) => Cow::Owned(left.lossy(&shown)),
                     Ok(None) => continue,

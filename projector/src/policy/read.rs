@@ -213,21 +213,51 @@ fn set(root: &mut Vec<Entry>, setting: &Setting<'_>, at: At) -> Result<(), Wrong
             return Ok(());
         }
         (Some(field), None) => (1, field),
-        (Some(nth), Some(field)) => {
-            let nth = nth.parse().map_err(|_invalid| {
-                Wrong::new(at, format!("`{}`: `{nth}` is no number of a step", setting.key))
-            })?;
-            (nth, field)
-        }
+        (Some(nth), Some(field)) => match nth.parse() {
+            Ok(nth) => (nth, field),
+            // A field of a field of the first step.
+            Err(_) if has_table(root, first, nth) => {
+                (1, setting.key.get(first.len() + 1..).unwrap_or_default())
+            }
+            Err(_) => {
+                let reason = format!("`{}`: `{nth}` is no number of a step", setting.key);
+                return Err(Wrong::new(at, reason));
+            }
+        },
     };
     let Some(step) = step_of(root, first, nth) else {
         let reason = format!("`{}`: there is no step {nth} of op \"{first}\"", setting.key);
         return Err(Wrong::new(at, reason));
     };
-    if let Value::Table(fields) = &mut step.value {
-        overlay(fields, Vec::from([entry(field)]));
+    let mut names = field.split('.');
+    let last = names.next_back().unwrap_or_default();
+    let mut table = &mut step.value;
+    for name in names {
+        let inner = match table {
+            Value::Table(fields) => fields.iter_mut().find(|entry| entry.key == name),
+            _ => None,
+        };
+        let Some(inner) = inner else {
+            return Err(Wrong::new(at, format!("`{}`: there is no `{name}`", setting.key)));
+        };
+        table = &mut inner.node.value;
+    }
+    match table {
+        Value::Table(fields) => overlay(fields, Vec::from([entry(last)])),
+        _ => return Err(Wrong::new(at, format!("`{}`: no fields are there", setting.key))),
     }
     Ok(())
+}
+
+/// True when the first step of an op has a field that has fields.
+fn has_table(root: &mut [Entry], op: &str, field: &str) -> bool {
+    let step = step_of(root, op, 1);
+    step.is_some_and(|step| match &step.value {
+        Value::Table(fields) => fields
+            .iter()
+            .any(|entry| entry.key == field && matches!(entry.node.value, Value::Table(_))),
+        _ => false,
+    })
 }
 
 fn setting_value(text: &str, at: At) -> Node {

@@ -243,6 +243,9 @@ words! {
         NominalUnits = "nominal_units",
         /// A quarter of the bytes beyond the byte budget, rounded up.
         NominalTokens = "nominal_tokens",
+        /// With a marker inside of the limit: what a first layout hides, in the unit of the cap.
+        /// It is made with the marker of what is beyond the limit, the final one with its own.
+        FirstLayout = "first_layout",
     }
 }
 

@@ -1,4 +1,6 @@
-//! Texts around an output: a form with names in braces, read from a recorded text and filled again.
+//! Texts around an output: a form with names in braces, read from a recorded text.
+//!
+//! Writing is the business of [`crate::text`]; this is the way back.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -8,10 +10,26 @@ use alloc::vec::Vec;
 use ledger::wire::escape::unescape;
 
 use crate::policy::op::TextEscape;
-use crate::text::escaped;
 
 /// Names whose texts are those of the output; all others are values that come with it.
-const OUTPUTS: [&str; 3] = ["text", "head", "tail"];
+const OUTPUTS: [&str; 4] = ["text", "head", "tail", "preview"];
+/// Names that stand for numbers, as markers count.
+const NUMBERS: [&str; 12] = [
+    "n",
+    "total",
+    "limit",
+    "head_size",
+    "tail_size",
+    "total_bytes",
+    "total_chars",
+    "total_lines",
+    "total_tokens",
+    "hidden_bytes",
+    "hidden_chars",
+    "hidden_lines",
+];
+/// The name of a text that may have several lines.
+const HINT: &str = "hint";
 /// Longest value that comes with an output, in bytes.
 const VALUE_BYTES_MAX: usize = 4096;
 
@@ -42,6 +60,26 @@ impl Filled {
     }
 }
 
+/// Where a form stands in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where it begins and ends, in bytes.
+    pub start: usize,
+    /// Behind its last byte.
+    pub end: usize,
+    /// What stands in it.
+    pub filled: Filled,
+}
+
+/// A name without the way it is written.
+fn bare(name: &str) -> &str {
+    name.strip_suffix(":,").unwrap_or(name)
+}
+
+fn is_number(name: &str) -> bool {
+    NUMBERS.contains(&bare(name))
+}
+
 impl<'f> Form<'f> {
     /// Takes a form apart. Braces around anything but a name stand for themselves.
     pub fn new(form: &'f str, escape: TextEscape) -> Self {
@@ -51,8 +89,8 @@ impl<'f> Form<'f> {
             let open = at + open;
             at = open + 1;
             let inside = form.get(at..).unwrap_or_default();
-            let length =
-                inside.bytes().take_while(|b| b.is_ascii_lowercase() || *b == b'_').count();
+            let part = |b: &u8| b.is_ascii_lowercase() || b"_:,".contains(b);
+            let length = inside.bytes().take_while(part).count();
             if length == 0 || !inside.get(length..).is_some_and(|rest| rest.starts_with('}')) {
                 continue;
             }
@@ -69,45 +107,93 @@ impl<'f> Form<'f> {
         Self { pieces, escape }
     }
 
-    /// Reads a text by the form; `None` when it is not of this form.
-    pub fn read(&self, text: &str) -> Option<Filled> {
-        let mut found = Vec::new();
-        self.read_from(0, text, &mut found).then(|| {
-            let values = found.into_iter().map(|(name, value)| (name.to_owned(), value));
-            Filled { values: values.collect() }
-        })
+    /// True when it has a name that stands for a number.
+    pub fn counts(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Name(name) if is_number(name)))
     }
 
-    fn read_from(&self, index: usize, text: &str, found: &mut Vec<(&'f str, String)>) -> bool {
+    /// True when it has this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.pieces.contains(&Piece::Name(name))
+    }
+
+    /// Reads a text by the form; `None` when it is not of this form.
+    pub fn read(&self, text: &str) -> Option<Filled> {
+        self.at(text, 0).find(|place| place.end == text.len()).map(|place| place.filled)
+    }
+
+    /// Reads the beginning of a text by the form.
+    pub fn read_start(&self, text: &str) -> Option<Place> {
+        self.at(text, 0).next()
+    }
+
+    /// Every place of a text that is of the form; a form that begins with a name has none.
+    pub fn places<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Place> + use<'t, 'f> {
+        let first = match self.pieces.first() {
+            Some(Piece::Literal(first)) => Some(*first),
+            _ => None,
+        };
+        let starts = first.into_iter().flat_map(|first| text.match_indices(first));
+        starts.filter_map(|(start, _)| self.at(text, start).next())
+    }
+
+    /// The ways to read the form from a place on.
+    fn at<'t>(&'t self, text: &'t str, start: usize) -> impl Iterator<Item = Place> + use<'t, 'f> {
+        let mut ends = Vec::new();
+        self.read_from(0, text, start, &mut Vec::new(), &mut ends);
+        ends.into_iter().map(move |(end, filled)| Place { start, end, filled })
+    }
+
+    fn read_from(
+        &self,
+        index: usize,
+        text: &str,
+        at: usize,
+        found: &mut Vec<(&'f str, String)>,
+        out: &mut Vec<(usize, Filled)>,
+    ) {
+        let rest = text.get(at..).unwrap_or_default();
         match self.pieces.get(index) {
-            None => text.is_empty(),
-            Some(Piece::Literal(literal)) => text
-                .strip_prefix(literal)
-                .is_some_and(|rest| self.read_from(index + 1, rest, found)),
+            None => {
+                let values = found.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+                out.push((at, Filled { values: values.collect() }));
+            }
+            Some(Piece::Literal(literal)) => {
+                if rest.starts_with(literal) {
+                    self.read_from(index + 1, text, at + literal.len(), found, out);
+                }
+            }
             Some(Piece::Name(name)) => {
-                let ends = self.ends(index, name, text);
-                ends.into_iter().any(|end| {
-                    let (Some(inside), Some(rest)) = (text.get(..end), text.get(end..)) else {
-                        return false;
+                for end in self.ends(index, name, rest) {
+                    let Some(value) = rest.get(..end).and_then(|it| self.value(name, it)) else {
+                        continue;
                     };
-                    let Some(value) = self.value(name, inside) else { return false };
-                    found.push((*name, value));
-                    let read = self.read_from(index + 1, rest, found);
-                    if !read {
-                        found.pop();
+                    found.push((bare(name), value));
+                    self.read_from(index + 1, text, at + end, found, out);
+                    found.pop();
+                    if !out.is_empty() {
+                        return;
                     }
-                    read
-                })
+                }
             }
         }
     }
 
     /// Where the text of a name may end: before the next literal, or at the end.
     fn ends(&self, index: usize, name: &str, text: &str) -> Vec<usize> {
-        let Some(Piece::Literal(next)) = self.pieces.get(index + 1) else {
-            return Vec::from([text.len()]);
+        if is_number(name) {
+            let grouped = name != bare(name);
+            return number_end(text, grouped).into_iter().collect();
+        }
+        let is_output = OUTPUTS.contains(&name);
+        let line = match text.find('\n') {
+            Some(end) if name != HINT && !is_output => end,
+            _ => text.len(),
         };
-        if OUTPUTS.contains(&name) {
+        let Some(Piece::Literal(next)) = self.pieces.get(index + 1) else {
+            return Vec::from([line]);
+        };
+        if is_output {
             if self.escape == TextEscape::None {
                 // An output may hold anything, so that it ends where the form can go on last.
                 return text.rfind(next).into_iter().collect();
@@ -115,9 +201,8 @@ impl<'f> Form<'f> {
             // An escaped text ends at the first quote that is none of its own.
             return string_end(text).into_iter().collect();
         }
-        let line = text.find('\n').unwrap_or(text.len()).min(VALUE_BYTES_MAX);
         let places = text.match_indices(next).map(|(at, _)| at);
-        places.take_while(|at| *at <= line).collect()
+        places.take_while(|at| *at <= line.min(VALUE_BYTES_MAX)).collect()
     }
 
     fn value(&self, name: &str, inside: &str) -> Option<String> {
@@ -126,30 +211,20 @@ impl<'f> Form<'f> {
         }
         Some(unescape(inside.as_bytes()).ok()?.into_owned())
     }
+}
 
-    /// Fills the form: values as they are, texts as the form writes them.
-    pub fn fill(&self, values: &BTreeMap<String, String>, texts: &[(&str, &str)]) -> String {
-        let mut out = String::new();
-        for piece in &self.pieces {
-            match piece {
-                Piece::Literal(literal) => out.push_str(literal),
-                Piece::Name(name) => match texts.iter().find(|(of, _)| of == name) {
-                    Some((_, text)) => self.write(text, &mut out),
-                    None => {
-                        out.push_str(values.get(*name).map(String::as_str).unwrap_or_default());
-                    }
-                },
-            }
-        }
-        out
-    }
-
-    fn write(&self, text: &str, out: &mut String) {
-        match self.escape {
-            TextEscape::None => out.push_str(text),
-            escape => out.push_str(&escaped(escape, text)),
+/// Where a number ends; one that is grouped may have its thousands apart.
+fn number_end(text: &str, grouped: bool) -> Option<usize> {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let mut end = digits(text);
+    while grouped && end > 0 {
+        let group = text.get(end..).and_then(|rest| rest.strip_prefix(',')).map(digits);
+        match group {
+            Some(3) => end += 4,
+            _ => break,
         }
     }
+    (end > 0).then_some(end)
 }
 
 /// Where the inside of a JSON string ends.

@@ -1,5 +1,6 @@
 //! `cap_lines`: whole lines, as long as a number of lines and a number of bytes both hold.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -23,7 +24,10 @@ pub fn cap_lines(
     if let Some(cut) = long_lines(cap, text, context) {
         chain = chain.then(&cut);
     }
-    let cut = Lines::new(cap, chain.text(), context)?.cut()?;
+    let cut = match &cap.shared {
+        Some(shared) => super::shared::cut(cap, shared, chain.text(), context)?,
+        None => Lines::new(cap, chain.text(), context)?.cut()?,
+    };
     if let Some(cut) = cut {
         chain = chain.then(&cut);
     }
@@ -112,8 +116,10 @@ impl<'t> Lines<'t> {
             unit_word,
             ..Facts::of(self.text, self.context)
         };
+        let empty = if kept_bytes == 0 { self.cap.empty.clone() } else { String::new() };
         let pieces = Vec::from([
             Piece::Inserted(facts.render(&self.cap.header)?),
+            Piece::Inserted(empty),
             Piece::Kept(kept.head),
             Piece::Inserted(facts.render(&self.cap.marker)?),
             Piece::Kept(kept.tail),

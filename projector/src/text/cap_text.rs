@@ -17,6 +17,8 @@ struct Ends {
     head: usize,
     tail: usize,
     halves: (Option<u16>, Option<u16>),
+    /// What `{n}` is, where it was settled before.
+    n: Option<u64>,
 }
 
 /// Cuts `text`; `None` when it stays whole.
@@ -36,7 +38,8 @@ pub fn cap_text(
     } else {
         Cow::Owned(runs::squeeze(text, &cap.run_length))
     };
-    let cut = Cap::new(cap, context)?.cut(&squeezed)?;
+    let cap = in_force(cap, context)?;
+    let cut = Cap::new(&cap, context)?.cut(&squeezed)?;
     if squeezed == text {
         return Ok(cut);
     }
@@ -52,6 +55,28 @@ pub fn cap_text(
     };
     let pieces = pieces.into_iter().map(own).collect();
     Ok(Some(Shown { pieces, hidden_bytes: text.len().saturating_sub(kept) as u64 }))
+}
+
+/// The cap with the limit that leaves less, where it has two.
+fn in_force<'c>(cap: &'c CapText, context: &Context<'_>) -> Result<Cow<'c, CapText>, Unknown> {
+    let (Some(ceiling), Some(limit)) = (&cap.ceiling, cap.limit) else {
+        return Ok(Cow::Borrowed(cap));
+    };
+    let bytes = |unit: Unit, limit: Amount| {
+        let limit = limit.value(&context.budget).ok_or(Unknown::Amount)?;
+        Ok(if unit == Unit::Tokens { limit.saturating_mul(TOKEN_BYTES) } else { limit })
+    };
+    if bytes(ceiling.unit, ceiling.limit)? >= bytes(cap.unit, limit)? {
+        return Ok(Cow::Borrowed(cap));
+    }
+    Ok(Cow::Owned(CapText {
+        unit: ceiling.unit,
+        limit: Some(ceiling.limit),
+        marker: ceiling.marker.clone(),
+        marker_count: ceiling.marker_count,
+        ceiling: None,
+        ..cap.clone()
+    }))
 }
 
 /// A cap with its amounts.
@@ -104,6 +129,9 @@ impl<'c> Cap<'c> {
         if !self.of.marker_in_limit {
             return self.show(text, total, self.split(text, total, limit));
         }
+        if self.of.marker_count == Count::FirstLayout {
+            return self.laid_out_twice(text, total, limit);
+        }
         // The marker names the hidden count, whose digits change its own size; the count that the
         // final cut hides is what it says, so it is laid out for the largest count it can name.
         let none = Ends { tail: text.len(), ..Ends::default() };
@@ -116,6 +144,21 @@ impl<'c> Cap<'c> {
             return Ok(Shown::of(text, Vec::from([Piece::Inserted(marker)])));
         }
         self.show(text, total, self.split(text, total, limit - marker_size))
+    }
+
+    /// Lays the ends out with the marker of what is beyond the limit, and again with the marker of
+    /// what that hides.
+    fn laid_out_twice(&self, text: &str, total: u64, limit: u64) -> Result<Shown, Unknown> {
+        let none = Ends { tail: text.len(), ..Ends::default() };
+        let budget = |n: u64| {
+            let facts = Facts { n, ..self.facts(text, total, none) };
+            let marker = self.measure.size(&facts.render(&self.of.marker)?)?;
+            Ok(limit.saturating_sub(marker))
+        };
+        let each = budget(total.saturating_sub(limit))? / 2;
+        let n = total.saturating_sub(each.saturating_mul(2));
+        let ends = self.split(text, total, budget(n)?);
+        self.show(text, total, Ends { n: Some(n), ..ends })
     }
 
     /// The two ends for a budget.
@@ -176,6 +219,7 @@ impl<'c> Cap<'c> {
             head: measure.prefix(text, head),
             tail: measure.suffix(text, total, tail),
             halves: (None, None),
+            n: None,
         };
         if self.of.boundary == Edge::Raw && measure.unit == Unit::Utf16 {
             ends.halves = halves(text, ends.head, head, ends.tail, tail);
@@ -210,8 +254,13 @@ impl<'c> Cap<'c> {
         let hidden = text.get(ends.head..ends.tail).unwrap_or_default();
         let limit = self.limit.unwrap_or(self.threshold);
         let halves = u64::from(ends.halves.0.is_some()) + u64::from(ends.halves.1.is_some());
+        if let Some(n) = ends.n {
+            return n;
+        }
         match self.of.marker_count {
-            Count::RemovedUnits => total.saturating_sub(shown.0).saturating_sub(shown.1),
+            Count::RemovedUnits | Count::FirstLayout => {
+                total.saturating_sub(shown.0).saturating_sub(shown.1)
+            }
             Count::RemovedBytes => hidden.len() as u64,
             Count::RemovedChars => hidden.chars().count() as u64,
             Count::RemovedUtf16 => (hidden.encode_utf16().count() as u64).saturating_sub(halves),
@@ -256,43 +305,52 @@ impl<'c> Cap<'c> {
             None => String::new(),
         };
         let facts = Facts { preview: &preview, ..facts };
-        if let Some(template) = &cap.template {
-            return Self::around(template, &template.cut, text, &facts, ends);
-        }
         let mut pieces =
             Vec::from([Piece::Inserted(facts.render(&cap.header)?), Piece::Kept(0..ends.head)]);
         pieces.extend(ends.halves.0.map(Piece::Half));
         pieces.push(Piece::Inserted(facts.render(&cap.marker)?));
         pieces.extend(ends.halves.1.map(Piece::Half));
         pieces.push(Piece::Kept(ends.tail..text.len()));
-        Ok(Shown::of(text, pieces))
+        let shown = Shown::of(text, pieces);
+        match &cap.template {
+            Some(template) => Self::around(template, &template.cut, text, &facts, &shown, ends),
+            None => Ok(shown),
+        }
     }
 
     /// The template around an output that stays whole.
     fn whole(&self, template: &Template, text: &str, total: u64) -> Result<Shown, Unknown> {
-        let all = Ends { head: text.len(), tail: text.len(), halves: (None, None) };
+        let all = Ends { head: text.len(), tail: text.len(), ..Ends::default() };
         let facts = self.facts(text, total, all);
-        Self::around(template, &template.whole, text, &facts, all)
+        let shown = Shown::of(text, Vec::from([Piece::Kept(0..text.len())]));
+        Self::around(template, &template.whole, text, &facts, &shown, all)
     }
 
+    /// Puts words around what is `shown` of a text.
     fn around(
         template: &Template,
         words: &str,
         text: &str,
         facts: &Facts<'_>,
+        shown: &Shown,
         ends: Ends,
     ) -> Result<Shown, Unknown> {
         let piece = |name: &str| {
             let range = match name {
-                "text" => 0..text.len(),
+                "text" => {
+                    return Some(match template.escape {
+                        TextEscape::None => shown.pieces.clone(),
+                        escape => Vec::from([Piece::Inserted(escaped(escape, &shown.lossy(text)))]),
+                    });
+                }
                 "head" => 0..ends.head,
                 "tail" => ends.tail..text.len(),
                 _ => return None,
             };
-            Some(match template.escape {
+            Some(Vec::from([match template.escape {
                 TextEscape::None => Piece::Kept(range),
                 escape => Piece::Inserted(escaped(escape, text.get(range).unwrap_or_default())),
-            })
+            }]))
         };
         let mut pieces = Vec::new();
         around(words, facts, &piece, &mut pieces)?;
@@ -326,7 +384,7 @@ fn halves(
 }
 
 /// A text as the inside of a JSON string.
-pub(crate) fn escaped(escape: TextEscape, text: &str) -> String {
+fn escaped(escape: TextEscape, text: &str) -> String {
     use core::fmt::Write as _;
     let ascii = matches!(escape, TextEscape::JsonAscii | TextEscape::JinjaJson);
     let html = escape == TextEscape::JinjaJson;

@@ -121,7 +121,7 @@ impl<'f> Facts<'f> {
 pub(super) fn around(
     template: &str,
     facts: &Facts<'_>,
-    piece: &dyn Fn(&str) -> Option<Piece>,
+    piece: &dyn Fn(&str) -> Option<alloc::vec::Vec<Piece>>,
     out: &mut alloc::vec::Vec<Piece>,
 ) -> Result<(), Unknown> {
     let mut literal = String::new();
@@ -129,9 +129,9 @@ pub(super) fn around(
         match part {
             Ok(text) => literal.push_str(text),
             Err(name) => match piece(name) {
-                Some(piece) => {
+                Some(pieces) => {
                     out.push(Piece::Inserted(core::mem::take(&mut literal)));
-                    out.push(piece);
+                    out.extend(pieces);
                 }
                 None => literal.push_str(&facts.render(&["{", name, "}"].concat())?),
             },

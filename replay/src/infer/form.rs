@@ -7,6 +7,8 @@ use super::sample::Sample;
 
 /// So much of an output's beginning and end is looked for, in bytes of what is written.
 const SEED_BYTES: usize = 48;
+/// So many numbers are tried as limits.
+const SIZES_MAX: usize = 4;
 /// Names of the values in a template.
 const NAMES: [&str; 12] = [
     "value_a", "value_b", "value_c", "value_d", "value_e", "value_f", "value_g", "value_h",
@@ -127,6 +129,22 @@ fn cut(sample: &Sample, writes: Writes) -> Option<Cut<'_>> {
         head,
         tail,
     })
+}
+
+/// How many code points are left of the outputs that were cut, the most common number first.
+pub(super) fn sizes<'s>(samples: impl Iterator<Item = &'s Sample>) -> Vec<u64> {
+    let mut counts: Vec<(u64, usize)> = Vec::new();
+    for sample in samples.filter(|sample| sample.is_cut()) {
+        for cut in Writes::ALL.into_iter().filter_map(|writes| cut(sample, writes)) {
+            let size = (cut.head + cut.tail) as u64;
+            match counts.iter_mut().find(|(known, _)| *known == size) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((size, 1)),
+            }
+        }
+    }
+    counts.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+    counts.into_iter().map(|(size, _)| size).take(SIZES_MAX).collect()
 }
 
 /// The steps that the samples of one tool show.

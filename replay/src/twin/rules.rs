@@ -70,7 +70,7 @@ impl TextRule {
 }
 
 /// Places that the clients of the recorded runs fill anew in every run.
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 13] = [
     // Codex CLI.
     "Chunk ID: {id}\n",
     "Wall time: {number} seconds",
@@ -82,8 +82,13 @@ const TEXTS: [&str; 9] = [
     "run_shell_command_{number}_",
     // pi.
     "pi-bash-{id}.log",
-    // opencode.
+    // opencode, which tells the model its limits as well.
     "tool-output/tool_{id}",
+    "If the output exceeds {number} lines",
+    " lines or {number} bytes, it will be truncated",
+    // Qwen Code.
+    "run_shell_command_{id}.output",
+    ".qwen/tmp/{id}/",
     // Gemini CLI: the folder of a session's saved outputs.
     "tool-outputs/session-{id}/",
 ];

@@ -64,12 +64,9 @@ fn differing<'t>(
             Varies::Id => c.is_ascii_alphanumeric() || c == '-',
             Varies::Number => c.is_ascii_digit() || matches!(c, '.' | ','),
         };
-        let (a, b) = (around(own, at.own_at, is_part), around(other, at.other_at, is_part));
-        let stands = |text: &str, start: usize, end: usize| {
-            text.get(..start).is_some_and(|before| before.ends_with(&rule.before))
-                && text.get(end..).is_some_and(|behind| behind.starts_with(&rule.behind))
-        };
-        if stands(own, a.0, a.1) && stands(other, b.0, b.1) && a.0 < a.1 && b.0 < b.1 {
+        let (a, b) =
+            (within(own, at.own_at, rule, is_part), within(other, at.other_at, rule, is_part));
+        if let (Some(a), Some(b)) = (a, b) {
             let (own, other) = (own.get(a.0..a.1)?, other.get(b.0..b.1)?);
             return Some((Word { own, other, varies: rule.varies, rule: Some(index) }, a.1, b.1));
         }
@@ -93,6 +90,26 @@ fn common(own: &str, other: &str) -> usize {
     let pairs = own.bytes().zip(other.bytes());
     let same = pairs.take_while(|(a, b)| a == b).count();
     own.floor_char_boundary(same)
+}
+
+/// The stretch around a place that stands where a rule says, and is no more than that: what stands
+/// before it may be made of the same characters.
+fn within(
+    text: &str,
+    at: usize,
+    rule: &TextRule,
+    is_part: impl Fn(char) -> bool,
+) -> Option<(usize, usize)> {
+    let (first, last) = around(text, at, &is_part);
+    let from = first.saturating_sub(rule.before.len());
+    let before = text.get(text.floor_char_boundary(from)..at)?;
+    let start = text.floor_char_boundary(from) + before.rfind(&rule.before)? + rule.before.len();
+    let behind = text.get(at..)?;
+    let end = match rule.behind.as_str() {
+        "" => last,
+        word => at + behind.find(word).filter(|end| at + end <= last)?,
+    };
+    (first <= start && start < end).then_some((start, end))
 }
 
 /// The stretch around a place whose characters are all part of it.

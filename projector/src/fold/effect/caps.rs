@@ -6,13 +6,12 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use ledger::content::Content;
-use ledger::event::{Hole, TextMeasure};
+use ledger::event::TextMeasure;
 
 use crate::fold::index::Unit;
 use crate::fold::program::{Chain, Program};
-use crate::memo::{Capped, Piece};
+use crate::memo::Piece;
 use crate::policy::{Amount, CapText, Op, Unit as Counted};
-use crate::stage::result;
 use crate::text::{self, Context, PartShown, TextPart, Unknown};
 
 /// A text as shown so far, and where its bytes come from.
@@ -117,44 +116,6 @@ pub(super) fn may_be_cut_from(sent: &[u8], whole: &[u8]) -> bool {
     let pairs = sent.iter().rev().zip(whole.iter().rev()).take(rest);
     let tail = pairs.take_while(|(a, b)| a == b).count();
     sent.len() - head - tail <= MARKER_BYTES_MAX
-}
-
-/// The caps of a chain, where they describe what a client writes around an output.
-pub(super) fn wrapping<'p>(chain: &Chain<'p>) -> Option<Vec<&'p CapText>> {
-    let caps = chain.caps.iter().map(|(_, step)| match &step.op {
-        Op::CapText(cap) => Some(cap),
-        _ => None,
-    });
-    let caps: Vec<_> = caps.collect::<Option<_>>()?;
-    caps.iter().any(|cap| result::is_wrapped(cap)).then_some(caps)
-}
-
-/// A text that stands for the sent one: what both begin and end with is the sent one's.
-pub(super) fn replaced(hole: &Hole, sent: &str, text: &str, caps: usize) -> Capped {
-    let same = |pairs: usize| pairs.min(sent.len()).min(text.len());
-    let start = sent.bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
-    let start = sent.floor_char_boundary(same(start));
-    let ends = sent.bytes().rev().zip(text.bytes().rev()).take_while(|(a, b)| a == b).count();
-    let room = (sent.len() - start).min(text.len() - start);
-    let end = sent.ceil_char_boundary(sent.len() - ends.min(room));
-    let kept = sent.len() - end;
-    let middle = text.get(start..text.len() - kept).unwrap_or_default();
-    let pieces = [
-        Piece::Kept(0..start),
-        Piece::Inserted(caps.saturating_sub(1), middle.into()),
-        Piece::Kept(end..sent.len()),
-    ];
-    let shown = |piece: &Piece| match piece {
-        Piece::Kept(range) => !range.is_empty(),
-        Piece::Inserted(_, text) => !text.is_empty(),
-    };
-    Capped {
-        escaped_bytes: hole.escape.escaped_bytes(text),
-        shown_bytes: text.len() as u64,
-        kept_bytes: (start + kept) as u64,
-        differs: true,
-        pieces: pieces.into_iter().filter(shown).collect(),
-    }
 }
 
 /// Applies a chain of caps to the texts of one result.

@@ -33,8 +33,8 @@ words! {
 }
 
 record! {
-    /// The text around an output. `{text}` is the whole output, `{head}` and `{tail}` its ends;
-    /// other names in braces are those of values that come with the output.
+    /// The text around an output. `{text}` is what is left of the output, with header and marker;
+    /// `{head}` and `{tail}` are its ends alone; other names in braces are those of values that come with the output.
     pub struct Template: "`template`" {
         /// Around an output that stays whole.
         whole: String,
@@ -42,6 +42,20 @@ record! {
         cut: String,
         /// How texts are written in it.
         escape: TextEscape = TextEscape::None,
+    }
+}
+
+record! {
+    /// A second limit of a cap, with a marker of its own.
+    pub struct Ceiling: "`ceiling`" {
+        /// What is counted.
+        unit: Unit,
+        /// What is left of a text, in units.
+        limit: Amount,
+        /// Stands where text was cut.
+        marker: String,
+        /// What `{n}` of the marker counts.
+        marker_count: Count = Count::RemovedUnits,
     }
 }
 
@@ -56,6 +70,9 @@ record! {
         threshold_cmp: Cmp = Cmp::Above,
         /// What the size is compared with; without it, the limit.
         threshold: Option<Amount> = None,
+        /// A second limit: where it leaves less, in bytes, than the first one, it is the one that
+        /// is in force, with its own marker.
+        ceiling: Option<Ceiling> = None,
         /// Limit and threshold are multiplied with this, in thousandths, rounded up.
         limit_scale_per_mille: u32 = 1000,
         /// With unit `tok`: how tokens are estimated.
@@ -120,6 +137,7 @@ impl CapText {
             limit: Some(Amount::Fixed(limit)),
             threshold_cmp: Cmp::Above,
             threshold: None,
+            ceiling: None,
             limit_scale_per_mille: 1000,
             estimator: Estimator::B4Ceil,
             shape,

@@ -20,9 +20,9 @@ mod window;
 use alloc::vec::Vec;
 
 pub use cap_args::CapArgs;
-pub use cap_lines::{CapLines, HugeLine};
+pub use cap_lines::{CapLines, HugeLine, Shared};
 pub use cap_parts::CapParts;
-pub use cap_text::{CapText, EmptyTail, Template, TextEscape};
+pub use cap_text::{CapText, Ceiling, EmptyTail, Template, TextEscape};
 pub use clear_results::{ClearResults, Crossing, EmptyMessages, Orphan, Replace};
 pub use dedupe_reads::DedupeReads;
 pub use drop_reasoning::{DropReasoning, KeepReasoning};

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::{full, with};
 use crate::policy::{CapText, ClearResults, Policy, Shape, Step, Unit, presets};
 
-const GOLDEN_ID: &str = "18643d7af9b40848a8e19942f5cf9c58fa53c58caf68021c048143036d919968";
+const GOLDEN_ID: &str = "6c894fde5a8d971dd33ca38309b241ae3c87e696f207d0bce9d4a2748d083159";
 const RECORDED: &str = "\
 counterfold.policy/2
 estimator=b4ceil

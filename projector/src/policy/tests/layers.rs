@@ -63,6 +63,23 @@ fn a_parameter_can_be_set_beside_the_text() {
 }
 
 #[test]
+fn a_field_of_a_field_can_be_set() {
+    let qwen = include_str!("../../../policies/qwen-code@0.15.10.toml");
+    let written = Policy::from_toml(&qwen.replace("limit = 25000", "limit = 8000")).unwrap();
+    assert_ne!(Policy::from_toml(qwen).unwrap().id(), written.id());
+    for key in ["cap_lines.shared.limit", "cap_lines.1.shared.limit"] {
+        assert_eq!(set(qwen, &[(key, "8000")]), Ok(written.clone()));
+    }
+    for (key, reason) in [
+        ("cap_lines.shared.limits", "unknown field `limits`"),
+        ("cap_lines.1.shred.limit", "there is no `shred`"),
+        ("cap_lines.1.header.limit", "no fields are there"),
+    ] {
+        assert!(set(qwen, &[(key, "1")]).unwrap_err().contains(reason), "{key}");
+    }
+}
+
+#[test]
 fn a_setting_that_names_nothing_is_an_error() {
     for (key, value, reason) in [
         ("cap_text.limits", "9", "in parameter 1 that was set: unknown field `limits`"),

@@ -3,16 +3,25 @@
 
 use super::*;
 
+use crate::policy::op::{CapText, Op, Template};
+use crate::policy::{Shape, Unit};
+use crate::text::{self, Context};
+
+/// What a step with the form as its template writes.
 fn filled(escape: TextEscape, form: &str, value: &str, text: &str) -> String {
-    let values = BTreeMap::from([("code".to_owned(), value.to_owned())]);
-    Form::new(form, escape).fill(&values, &[("text", text)])
+    let template = Template { whole: form.to_owned(), cut: form.to_owned(), escape };
+    let cap = CapText::plain(Unit::Bytes, 1 << 20, Shape::Head, "");
+    let values = &[("code", value)];
+    let context = Context { values, ..Context::default() };
+    let op = Op::CapText(CapText { template: Some(template), ..cap });
+    text::apply(&op, text, &context).unwrap().unwrap().lossy(text)
 }
 
 #[test]
-fn what_a_form_writes_it_reads_back() {
+fn what_a_step_writes_its_form_reads_back() {
     let json = "{\n  \"returncode\": {code},\n  \"output\": \"{text}\"\n}";
     for text in ["", "plain", "quo\"te \\ and \\\\\"", "line\nfeed\u{e9}\u{1f600}\u{0}", "\"\n}"] {
-        for escape in [TextEscape::JsonAscii, TextEscape::Json] {
+        for escape in [TextEscape::JsonAscii, TextEscape::Json, TextEscape::JinjaJson] {
             let written = filled(escape, json, "-1", text);
             let mut read = Form::new(json, escape).read(&written).unwrap();
             assert_eq!(read.take("text").as_deref(), Some(text));
@@ -24,6 +33,25 @@ fn what_a_form_writes_it_reads_back() {
         let mut read = Form::new(plain, TextEscape::None).read(&written).unwrap();
         assert_eq!(read.take("text").as_deref(), Some(text));
     }
+}
+
+#[test]
+fn a_form_is_found_at_its_places_with_numbers_and_paths() {
+    let form = Form::new("[{n:,} of {total} in {spill}]", TextEscape::None);
+    let text = "a [1,234 of 5 in /x y/z] b [x of 5 in /q] c [6 of 7 in /r\n] [8 of 9 in /s]";
+    let places: Vec<_> = form.places(text).collect();
+    let told = |place: &Place, name: &str| place.filled.values.get(name).cloned().unwrap();
+    assert_eq!(places.len(), 2);
+    assert_eq!(told(&places[0], "n"), "1,234");
+    assert_eq!(told(&places[0], "spill"), "/x y/z");
+    assert_eq!(&text[places[1].start..places[1].end], "[8 of 9 in /s]");
+    assert!(form.counts() && form.has("spill") && !form.has("n"));
+    // A comma behind a number is no part of it.
+    let plain = Form::new("\"n\": {n}, {total:,}, end", TextEscape::None);
+    let read = plain.read("\"n\": 12, 3,456, end").unwrap();
+    assert_eq!((read.values["n"].as_str(), read.values["total"].as_str()), ("12", "3,456"));
+    assert_eq!(plain.read("\"n\": 1,200, 3,456, end"), None);
+    assert_eq!(form.read_start(text), None);
 }
 
 #[test]
@@ -41,6 +69,5 @@ fn a_text_that_is_not_of_the_form_is_not_read() {
 #[test]
 fn braces_around_anything_but_a_name_stand_for_themselves() {
     let form = Form::new("{} {A} {\n{ {text}", TextEscape::None);
-    let written = form.fill(&BTreeMap::new(), &[("text", "x")]);
-    assert_eq!(written, "{} {A} {\n{ x");
+    assert_eq!(form.read("{} {A} {\n{ x").unwrap().take("text").as_deref(), Some("x"));
 }
