@@ -21,6 +21,8 @@ use crate::text::{self, Context, Piece, Unknown};
 
 /// Stands for text that is not on record, so that nobody can show it unnoticed.
 const GAP: char = '\u{1}';
+/// The same inside of a JSON string.
+const GAP_ESCAPED: &str = "\\u0001";
 /// Bytes that headers count as one token, rounded up.
 const TOKEN_BYTES: u64 = 4;
 /// So much of an end is looked for in a whole output, in bytes.
@@ -110,9 +112,14 @@ pub fn make(steps: &[&Op], sent: &str, known: Option<Known<'_>>, context: &Conte
     let context = Context { values: &all, ..*context };
     match apply(steps, &output, &context) {
         Err((step, unknown)) => Made::Unknown(step, unknown),
-        Ok(made) if made.contains(GAP) && !sent.contains(GAP) => Made::Gap,
+        Ok(made) if has_gap(&made) && !has_gap(sent) => Made::Gap,
         Ok(made) => Made::Text(made, basis),
     }
+}
+
+/// True when a text shows what is not on record, as it is or as JSON writes it.
+fn has_gap(text: &str) -> bool {
+    text.contains(GAP) || text.contains(GAP_ESCAPED)
 }
 
 /// False when `whole` cannot be what is shown in part.

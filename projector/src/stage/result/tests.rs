@@ -83,6 +83,26 @@ fn what_is_not_on_record_is_not_shown() {
     assert_eq!(made(60, &narrow, Some(Known::Whole("another output"))), Made::Unread);
 }
 
+#[test]
+fn what_is_not_on_record_is_not_shown_inside_of_json_either() {
+    let template = Template {
+        whole: "{\"all\": \"{text}\"}".to_owned(),
+        cut: "{\"head\": \"{head}\", \"tail\": \"{tail}\", \"gone\": {n}}".to_owned(),
+        escape: TextEscape::Json,
+    };
+    let under = |limit: u64, sent: &str| {
+        let cap = CapText::plain(Unit::Chars, limit, Shape::middle(500), "");
+        let op = Op::CapText(CapText { template: Some(template.clone()), ..cap });
+        make(&[&op], sent, None, &Context::default())
+    };
+    let sent = "{\"head\": \"line\", \"tail\": \"end\\n\", \"gone\": 40}";
+    assert_eq!(under(8, sent), Made::Text(sent.to_owned(), Basis::Sent));
+    let narrow = "{\"head\": \"li\", \"tail\": \"d\\n\", \"gone\": 44}";
+    assert_eq!(under(4, sent), Made::Text(narrow.to_owned(), Basis::Sent));
+    assert_eq!(under(20, sent), Made::Gap);
+    assert_eq!(under(100, sent), Made::Gap);
+}
+
 /// Two limits of one cap: bytes, and four times as many tokens.
 fn two_limits(limit: u64) -> Op {
     let ceiling = Ceiling {
