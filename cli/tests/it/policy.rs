@@ -20,15 +20,15 @@ fn the_built_in_policies_and_their_ids_do_not_change() {
     id                                     policy id     what it does
     recorded                               fcd36a178f30  shows every request as it was recorde\
     d
-    cap-2k                                 071c75d382f9  caps tool outputs at 2,000 bytes, kee\
+    cap-2k                                 02bd68aa5ae1  caps tool outputs at 2,000 bytes, kee\
     ps both ends
-    cap-4k                                 77eb6cce4116  caps tool outputs at 4,000 bytes, kee\
+    cap-4k                                 eef6d6fe3ce9  caps tool outputs at 4,000 bytes, kee\
     ps both ends
-    cap-8k                                 15308100dad3  caps tool outputs at 8,000 bytes, kee\
+    cap-8k                                 7126f7fe71d0  caps tool outputs at 8,000 bytes, kee\
     ps both ends
-    cap-16k                                748bce70db27  caps tool outputs at 16,000 bytes, ke\
+    cap-16k                                90c1cd72ffea  caps tool outputs at 16,000 bytes, ke\
     eps both ends
-    head-200-lines                         e609f94861d2  caps tool outputs at 200 lines, keeps\
+    head-200-lines                         e10ee4de5167  caps tool outputs at 200 lines, keeps\
      the beginning
     clear-keep-3                           3ee02adbc5e2  clears tool outputs but the newest 3,\
      at every request
@@ -44,7 +44,7 @@ fn the_list_as_json_is_what_the_reference_says() {
     let folder = Folder::new();
     let mut json = folder.run(&["policy", "list", "--format", "json"]).json();
     let policies = json["policies"].as_array_mut().unwrap();
-    assert_eq!(policies.len(), 9 + 28);
+    assert_eq!(policies.len(), 9 + 31);
     policies.truncate(2);
     assert_snapshot!(serde_json::to_string_pretty(&json).unwrap(), @r#"
     {
@@ -101,11 +101,11 @@ fn a_misspelt_field_is_shown_in_its_line() {
     exit code 1
     --- err ---
     error: p.toml:6:3: unknown field `limits` in op "cap_text", expected one of `op`, `at`, `e\
-    nabled`, `applies`, `trigger`, `unit`, `limit`, `threshold_cmp`, `threshold`, `limit_scale\
-    _per_mille`, `estimator`, `shape`, `head_per_mille`, `round`, `head`, `tail`, `atoms`, `bo\
-    undary`, `marker`, `marker_count`, `marker_in_limit`, `header`, `line_rule`, `only_if_smal\
-    ler`, `empty_tail`, `zero_is_unlimited`, `spill`, `preview`, `template`, `per_stream`, `ru\
-    n_length`
+    nabled`, `applies`, `trigger`, `unit`, `limit`, `threshold_cmp`, `threshold`, `ceiling`, `\
+    limit_scale_per_mille`, `estimator`, `shape`, `head_per_mille`, `round`, `head`, `tail`, `\
+    atoms`, `boundary`, `marker`, `marker_count`, `marker_in_limit`, `header`, `line_rule`, `o\
+    nly_if_smaller`, `empty_tail`, `zero_is_unlimited`, `spill`, `preview`, `template`, `per_s\
+    tream`, `run_length`
         |
       6 |   limits = 9
         |   ^

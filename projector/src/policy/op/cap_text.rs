@@ -34,7 +34,8 @@ words! {
 
 record! {
     /// The text around an output. `{text}` is what is left of the output, with header and marker;
-    /// `{head}` and `{tail}` are its ends alone; other names in braces are those of values that come with the output.
+    /// `{head}` and `{tail}` are its ends alone; other names in braces are those of values that
+    /// come with the output.
     pub struct Template: "`template`" {
         /// Around an output that stays whole.
         whole: String,
