@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut outputs = Vec::new();
     for call in history.calls() {
         for output in call.output.iter().flatten() {
-            outputs.push(String::from_utf8(output.text.read(source)?.into_owned())?);
+            outputs.push(String::from_utf8(output.text.read(source)?.to_vec())?);
         }
     }
     fs::write(folder.join("outputs.json"), serde_json::to_vec(&outputs)?)?;
