@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -57,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let medians = json!({ "clear": median(steps), "cut": median(cuts), "trigger": 20_000 });
     fs::write(folder.join("ours.json"), serde_json::to_vec(&medians)?)?;
-    println!("{medians}");
+    writeln!(std::io::stdout(), "{medians}")?;
     Ok(())
 }
 
