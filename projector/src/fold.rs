@@ -4,14 +4,18 @@
 //! effect, worked out once; what the other steps did to a conversation is kept in its list. A
 //! request then costs what changed since the request before, and not what it sends again.
 
+pub(crate) mod blocks;
 pub(crate) mod effect;
 pub(crate) mod index;
 mod layout;
 pub(crate) mod list;
 pub(crate) mod measured;
 pub(crate) mod program;
+mod run;
+pub(crate) mod said;
 mod snapshot;
 mod support;
+mod usage;
 mod weigh;
 mod wrapping;
 
@@ -20,22 +24,27 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use artifacts::{GetError, Source};
-use ledger::event::{Answered, Overlay, Splice};
+use ledger::event::Splice;
 use ledger::history::{Change, History, ListWalker, Request};
 use ledger::id::{PartNo, RequestId, SessionId};
 
-use crate::measure;
+use crate::measure::TokenCounter;
 use crate::memo::Memo;
-use crate::policy::{At, Basis, Calibrate, Metric, Op, Policy, Step, Trigger};
+use crate::policy::op::{Replace, SummarySource};
+use crate::policy::{Op, Policy, Step};
 use crate::projection::{Account, Assumption, Fidelity, Projection, Refusal};
-use crate::stage::clear::{self, ClearState};
-use crate::stage::stack::{self, Outcome};
-use crate::stage::window;
+use crate::stage::clear::ClearState;
+use crate::stage::memory::Memory;
+use crate::stage::stack::Outcome;
+use crate::stage::summary;
 use crate::text::Unknown;
 use effect::Effects;
 use layout::Layout;
-use list::{Ground, List, Sizes};
+use list::{Ground, List};
 use program::Program;
+use run::Run;
+use said::Pen;
+use usage::Used;
 
 pub use index::Index;
 pub use snapshot::{Snapshot, SnapshotError};
@@ -80,7 +89,12 @@ pub enum ProjectError {
 struct State {
     list: List,
     layers: Vec<Layer>,
+    /// The client has changed its list in a way that the policy does not explain.
     edited: bool,
+    /// Some request of the conversation was not as it was recorded.
+    diverged: bool,
+    /// The layer whose summary would be due next, and where its text comes from.
+    due: Option<usize>,
     /// A step that had to act and could not be carried out.
     refused: Option<(usize, &'static str)>,
     /// The first assumption that a trigger rested on.
@@ -93,7 +107,7 @@ struct State {
 #[derive(Clone, Debug)]
 enum Layer {
     Clear(ClearState),
-    Window,
+    Kept(Memory),
     Stack,
 }
 
@@ -170,17 +184,30 @@ impl<'h> Projector<'h> {
         index: Cow<'h, Index>,
         memo: Option<&'h dyn Memo>,
     ) -> Self {
-        let unsupported = support::unsupported(policy);
+        let unsupported = support::unsupported(policy, false);
         let steps = if unsupported.is_some() { &[] } else { policy.steps.as_slice() };
         Self {
             history,
-            program: Program::new(policy, steps, &index),
+            program: Program::new(policy, steps, &index).with_summaries(history),
             unsupported: unsupported.map(|(step, why)| Refusal::Unsupported { step, why }),
             index,
             effects: Effects::new(history, source, memo),
             lists: ListWalker::new(history),
             sessions: BTreeMap::new(),
         }
+    }
+
+    /// The same with a counter for the estimators that need one. It is asked for texts of the
+    /// run; the projection is as pure as its answers are.
+    #[must_use]
+    pub fn counted_by(mut self, counter: &'h dyn TokenCounter) -> Self {
+        let policy = self.program.policy;
+        let unsupported = support::unsupported(policy, true);
+        let steps = if unsupported.is_some() { &[] } else { policy.steps.as_slice() };
+        self.program = Program::new(policy, steps, &self.index).with_summaries(self.history);
+        self.unsupported = unsupported.map(|(step, why)| Refusal::Unsupported { step, why });
+        self.effects.counter = Some(counter);
+        self
     }
 
     /// Folds the next request of its conversation and accounts for it; makes no bytes.
@@ -212,13 +239,24 @@ impl<'h> Projector<'h> {
         let ordinal = request.ordinal();
         let info = self.history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
         let lists = self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
+        let (head, tail) = (lists.head.clone(), lists.tail.clone());
         let Some(state) = self.sessions.get(&info.session()) else {
             return Err(ProjectError::OutOfOrder { ordinal });
         };
         let refused = matches!(fidelity, Fidelity::Refused(_));
-        let layout = Layout::new(self.history, &self.index, &self.program, &self.effects);
-        let view = layout.view(info, (&lists.head, &lists.tail), &state.list, refused);
+        let ground = self.ground(info);
+        let layout = Layout::new(self.history, &self.program, ground);
+        let view = layout.view(info, (&head, &tail), &state.list, refused);
         Ok(Projection { request, fidelity, account, view })
+    }
+
+    fn ground(&self, info: &Request) -> Ground<'_, 'h> {
+        Ground {
+            index: &self.index,
+            effects: &self.effects,
+            pen: Pen { dialect: info.dialect, escape: info.captured.escape },
+            estimator: self.program.policy.estimator,
+        }
     }
 
     fn fold(
@@ -229,31 +267,42 @@ impl<'h> Projector<'h> {
         let ordinal = request.ordinal();
         let bad = ProjectError::BadList { ordinal };
         let frame_bytes = self.index.frame_bytes(request.index()).ok_or(bad.clone())?;
-        let program = &self.program;
-        let state = self.sessions.entry(info.session()).or_insert_with(|| State::new(program));
-        state.last = Some(request);
         for change in &info.changes {
-            let (from, parts) = state.changed(change).map_err(|_index| bad.clone())?;
-            for part in &parts {
-                self.effects.learn(&self.index, &self.program, *part)?;
+            let parts = match change {
+                Change::Appended(parts) => parts.iter().map(|(part, _)| *part).collect(),
+                Change::Edited(splices) => {
+                    let parts = splices.iter().flat_map(|splice| &splice.insert);
+                    parts.map(|(part, _)| *part).collect::<Vec<_>>()
+                }
+            };
+            for part in parts {
+                self.effects.learn(&self.index, &self.program, part)?;
             }
-            state.apply(Ground { index: &self.index, effects: &self.effects }, from, &parts);
         }
+        let program = &self.program;
+        let mut state =
+            self.sessions.remove(&info.session()).unwrap_or_else(|| State::new(program));
+        state.last = Some(request);
         let mut run = Run {
-            program: &self.program,
-            ground: Ground { index: &self.index, effects: &self.effects },
+            history: self.history,
+            program,
+            ground: self.ground(info),
             frame_bytes,
             separator_bytes: info.captured.separator.len(),
             marks: info.overlays(),
-            state,
+            state: &mut state,
         };
+        for change in &info.changes {
+            run.change(change).map_err(|_index| bad.clone())?;
+        }
         let mut acts = info.captured.unsplit.is_none();
         let mut outcome = Outcome::default();
         if acts && run.state.refused.is_none() {
-            outcome = run.layers();
+            outcome = run.layers()?;
         }
         if acts {
             run.note_usage(info.answer.as_ref().map(|(_end, answer)| answer));
+            run.state.due = run.summary_due();
         }
         acts &= run.state.refused.is_none();
         let recorded_bytes = info.captured.body_bytes;
@@ -261,7 +310,7 @@ impl<'h> Projector<'h> {
         let in_run = outcome.refused.map(|why| Refusal::Unsupported { step: 0, why });
         let fidelity = match self.unsupported.or(in_run) {
             Some(refusal) => Fidelity::Refused(refusal),
-            None => fidelity(self.program.policy, info, state, outcome),
+            None => fidelity(self.program.policy, info, &state, outcome),
         };
         let account = match fidelity {
             Fidelity::Refused(_) => Account {
@@ -273,23 +322,83 @@ impl<'h> Projector<'h> {
             },
             _ => account,
         };
+        state.diverged |= account.changed;
+        self.sessions.insert(info.session(), state);
         Ok((fidelity, account))
     }
+}
+
+impl Run<'_, '_> {
+    /// Takes a change of the client's over. Where the client put a summary in the place of
+    /// messages just when the policy asks for one, and all was as recorded until then, the
+    /// summary covers the same messages and was made from the same inputs: it stands.
+    fn change(&mut self, change: &Change) -> Result<(), usize> {
+        let due = match change {
+            Change::Edited(splices) if splices.iter().any(is_summary) => self.state.due,
+            _ => None,
+        };
+        let edited = self.state.edited;
+        let (from, parts) = self.state.changed(change)?;
+        self.state.apply(self.ground, from, &parts);
+        let Some(layer) = due else { return Ok(()) };
+        let Some((step, found)) = self.program.layers().get(layer) else { return Ok(()) };
+        let (step, Op::Summary(summary)) = (*step, &found.op) else { return Ok(()) };
+        match summary.source {
+            SummarySource::Recorded | SummarySource::Assumed if !self.state.diverged => {
+                self.state.edited = edited;
+            }
+            SummarySource::Recorded => {
+                let why = "the summary on record was made from other inputs";
+                self.state.refused.get_or_insert((step, why));
+            }
+            SummarySource::Assumed => {
+                self.state.edited = edited;
+                self.instead_of_recorded(layer, step);
+            }
+            SummarySource::Deterministic | SummarySource::Refuse => {}
+        }
+        Ok(())
+    }
+
+    /// Puts a summary of an assumed size in the place of the one on record.
+    fn instead_of_recorded(&mut self, layer: usize, step: usize) {
+        let tokens = match self.program.policy.steps.get(step).map(|step| &step.op) {
+            Some(Op::Summary(summary)) => summary.assumed_tokens,
+            _ => None,
+        };
+        let tokens = tokens.or(self.program.recorded_summary_tokens);
+        let State { list, layers, assumed, .. } = &mut *self.state;
+        let (Some(tokens), Some(Layer::Kept(memory))) = (tokens, layers.get_mut(layer)) else {
+            return;
+        };
+        summary::replace_last(list, self.ground, layer, memory, tokens);
+        assumed.get_or_insert(Assumption::SummarySize { step });
+    }
+}
+
+/// True for a change that puts fewer messages in the place of more.
+pub(crate) fn is_summary<T>(splice: &Splice<T>) -> bool {
+    !splice.insert.is_empty() && splice.remove as usize > splice.insert.len()
 }
 
 impl State {
     fn new(program: &Program<'_>) -> Self {
         let layers = program.layers();
         let estimator = program.policy.estimator;
-        let layer = |(_, step): &(usize, &Step)| match step.op {
-            Op::ClearResults(_) => Layer::Clear(ClearState::default()),
+        let layer = |(_, step): &(usize, &Step)| match &step.op {
+            Op::ClearResults(clear) if clear.replace != Replace::RemovePair => {
+                Layer::Clear(ClearState::default())
+            }
             Op::Stack(_) => Layer::Stack,
-            _ => Layer::Window,
+            _ => Layer::Kept(Memory::default()),
         };
+        let removing = (program.removing, program.keeping);
         Self {
-            list: List::new(layers.len(), program.counts_tokens.then_some(estimator)),
+            list: List::new(layers.len(), program.counts_tokens.then_some(estimator), removing),
             layers: layers.iter().map(layer).collect(),
             edited: false,
+            diverged: false,
+            due: None,
             refused: None,
             assumed: None,
             usage: None,
@@ -306,9 +415,7 @@ impl State {
             Change::Edited(splices) => {
                 self.edited = true;
                 for splice in splices {
-                    if let Some((part, _)) = splice.insert.first()
-                        && splice.remove as usize > splice.insert.len()
-                    {
+                    if let Some((part, _)) = splice.insert.first().filter(|_| is_summary(splice)) {
                         self.list.note_summary(*part);
                     }
                 }
@@ -330,7 +437,8 @@ impl State {
             for layer in &mut self.layers {
                 match layer {
                     Layer::Clear(state) => state.truncate(results),
-                    Layer::Window | Layer::Stack => {}
+                    Layer::Kept(memory) => memory.truncate(from),
+                    Layer::Stack => {}
                 }
             }
         }
@@ -354,6 +462,7 @@ fn fidelity(policy: &Policy, request: &Request, state: &State, outcome: Outcome)
         let why = match unknown {
             Unknown::Amount => "an amount rests on what is not known of the run",
             Unknown::Tokens => "tokens of a text cannot be counted",
+            Unknown::Place => "a block cannot be told from the rest of its message",
             _ => "a text of the policy names a value that is not on record",
         };
         return Fidelity::Refused(Refusal::Unsupported { step, why });
@@ -374,261 +483,6 @@ fn fidelity(policy: &Policy, request: &Request, state: &State, outcome: Outcome)
         return Fidelity::Assumed(Assumption::UnknownConstant { step: 0 });
     }
     Fidelity::Derived
-}
-
-/// One request on its way through the policy.
-struct Run<'r, 'h> {
-    program: &'r Program<'h>,
-    ground: Ground<'r, 'h>,
-    frame_bytes: u64,
-    separator_bytes: u64,
-    marks: &'r [Overlay],
-    state: &'r mut State,
-}
-
-impl Run<'_, '_> {
-    fn layers(&mut self) -> Outcome {
-        let mut outcome = Outcome::default();
-        for (layer, (index, step)) in self.program.layers().iter().enumerate() {
-            let acts = self.acts(layer, *index, step);
-            if let Some(why) = support::acting(step).filter(|_| acts) {
-                // What a request needs that cannot be worked out, all later ones rest on.
-                self.state.refused.get_or_insert((*index, why));
-                return outcome;
-            }
-            let State { list, layers, .. } = &mut *self.state;
-            match (&step.op, layers.get_mut(layer)) {
-                (Op::ClearResults(clear), Some(Layer::Clear(state))) => {
-                    clear::run(list, self.ground, (layer, clear), state, acts);
-                }
-                (Op::Window(window), _) => {
-                    window::run(list, self.ground, (layer, window), acts);
-                }
-                // Its first layer does the work of both.
-                (Op::Stack(step), _) if self.program.stack().is_some_and(|it| it.0 == layer) => {
-                    outcome = stack::run(list, self.ground, (layer, step));
-                }
-                _ => {}
-            }
-        }
-        outcome
-    }
-
-    fn acts(&mut self, layer: usize, index: usize, step: &Step) -> bool {
-        let fires = step.trigger.is_none_or(|trigger| self.fires(layer, index, &trigger));
-        let sums = self.state.list.sums(layer);
-        let overflows = self.program.budget.window.map(|window| {
-            let (tokens, _) = self.tokens(layer);
-            tokens > window
-        });
-        let found = support::Found {
-            fires,
-            overflows,
-            unpaired: matches!(step.op, Op::Repair(_)) && self.state.list.is_unpaired(layer),
-            reasoning: sums.reasoning > 0,
-            media: sums.media > 0,
-            body_bytes: self.body_bytes(layer),
-        };
-        let acts = support::acts(self.program.policy, step, found);
-        let rests = step.at == At::Overflow || matches!(step.op, Op::OnOverflow(_));
-        if rests && overflows.is_none() {
-            self.assume(Assumption::WindowUnknown { step: index });
-        }
-        acts
-    }
-
-    /// True when the trigger fires: it looks at what the steps before have left.
-    fn fires(&mut self, layer: usize, index: usize, trigger: &Trigger) -> bool {
-        let sums = self.state.list.sums(layer);
-        let budget = self.program.budget;
-        let (found, rests) = match trigger.metric {
-            Metric::EstTokens => match trigger.basis {
-                Basis::Estimate => self.tokens(layer),
-                Basis::LastUsage | Basis::LastUsagePlusEstimate => self.usage(trigger.basis, layer),
-            },
-            Metric::UsageTokens => self.usage(trigger.basis, layer),
-            Metric::RemainingTokens => {
-                let (used, rests) = self.usage(trigger.basis, layer);
-                (budget.window.unwrap_or_default().saturating_sub(used), rests)
-            }
-            Metric::ToolUses => (sums.calls, Rests::OnRecord),
-            Metric::ToolResults => (sums.results, Rests::OnRecord),
-            Metric::Messages | Metric::Items | Metric::Events => (sums.messages, Rests::OnRecord),
-        };
-        let unknown = trigger.metric == Metric::RemainingTokens && budget.window.is_none();
-        let value = trigger.value.value(&budget).filter(|_| !unknown);
-        let Some(value) = value else {
-            self.assume(Assumption::WindowUnknown { step: index });
-            return false;
-        };
-        match rests {
-            Rests::OnRecord => {}
-            Rests::Estimate { error } => {
-                // Within its error, an estimate cannot tell on which side of the value it is.
-                if found.abs_diff(value) <= error {
-                    self.assume(Assumption::TriggerMargin { step: index });
-                }
-            }
-            Rests::NoUsage => self.assume(Assumption::NoUsage { step: index }),
-        }
-        trigger.cmp.holds(found, value)
-    }
-
-    fn assume(&mut self, assumption: Assumption) {
-        self.state.assumed.get_or_insert(assumption);
-    }
-
-    /// Tokens of the request as a layer is given it, by the policy's estimator.
-    fn tokens(&self, layer: usize) -> (u64, Rests) {
-        let policy = self.program.policy;
-        let own = self.estimate(layer);
-        let safe = |tokens: u64| {
-            let tokens = u128::from(tokens) * u128::from(policy.safety_per_mille);
-            u64::try_from(tokens.div_ceil(1000)).unwrap_or(u64::MAX)
-        };
-        if policy.calibrate == Calibrate::None {
-            return (safe(own), Rests::OnRecord);
-        }
-        match self.state.usage {
-            Some(usage) => {
-                let tokens = measure::calibrated(own, usage.reported, usage.estimated);
-                (safe(tokens.unwrap_or(own)), Rests::Estimate { error: usage.error(own) })
-            }
-            None => (safe(own), Rests::NoUsage),
-        }
-    }
-
-    fn estimate(&self, layer: usize) -> u64 {
-        let estimator = self.program.policy.estimator;
-        if self.program.counts_tokens && weigh::reads(estimator) {
-            return self.state.list.sums(layer).tokens;
-        }
-        estimator.tokens(self.body_bytes(layer))
-    }
-
-    /// Tokens as the provider would have reported them for the request before: as it did, where
-    /// that request went out as recorded, else in proportion to the estimates.
-    fn usage(&self, basis: Basis, layer: usize) -> (u64, Rests) {
-        let Some(usage) = self.state.usage else { return (self.tokens(layer).0, Rests::NoUsage) };
-        let before = measure::calibrated(usage.projected, usage.reported, usage.estimated);
-        let before = before.unwrap_or(usage.reported);
-        let exact = usage.projected == usage.estimated;
-        let now = self.estimate(layer);
-        match basis {
-            Basis::LastUsagePlusEstimate => {
-                let more = now.saturating_sub(usage.projected);
-                (before.saturating_add(more), Rests::Estimate { error: usage.error(now) })
-            }
-            Basis::Estimate | Basis::LastUsage if exact => (before, Rests::OnRecord),
-            Basis::Estimate | Basis::LastUsage => {
-                (before, Rests::Estimate { error: usage.error(usage.projected) })
-            }
-        }
-    }
-
-    /// Notes what the provider has reported for this request, for the triggers of the next.
-    fn note_usage(&mut self, answer: Option<&Answered>) {
-        let Some(reported) = answer.and_then(|answer| used(answer.usage.as_ref()?)) else { return };
-        let layers = self.program.layers().len();
-        let (estimated, projected) = (self.recorded_estimate(), self.estimate(layers));
-        let now = Used { reported, estimated, projected, low: 0, high: 0 };
-        self.state.usage = Some(now.after(self.state.usage));
-    }
-
-    /// The estimate of the request as no layer has acted.
-    fn recorded_estimate(&self) -> u64 {
-        self.estimate(0)
-    }
-
-    /// Length of the body as a layer is given it.
-    fn body_bytes(&self, layer: usize) -> u64 {
-        let list = &self.state.list;
-        let Sizes { bytes, messages, .. } = list.sums(layer);
-        let gaps = messages.saturating_sub(1) * self.separator_bytes;
-        // A mark goes with its message.
-        let stays = |mark: &&Overlay| {
-            let position = mark.item as usize;
-            position >= list.len() || list.reaches(position, layer)
-        };
-        let marks: u64 = self.marks.iter().filter(stays).map(|mark| mark.bytes.len()).sum();
-        self.frame_bytes + bytes + gaps + marks
-    }
-
-    fn account(&self, recorded_bytes: u64, acts: bool, outcome: Outcome) -> Account {
-        let layer = if acts { self.program.layers().len() } else { 0 };
-        let list = &self.state.list;
-        let sums = list.sums(layer);
-        let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let body_bytes = self.body_bytes(layer);
-        let dropped = list.len() as u64 - sums.messages;
-        Account {
-            body_bytes,
-            recorded_bytes,
-            tokens: self.estimate(layer),
-            hidden_bytes: list.text_bytes() - sums.shown_bytes,
-            capped_results: narrow(sums.capped),
-            cleared_results: narrow(sums.cleared),
-            dropped_messages: narrow(dropped),
-            broken_pairs: narrow(list.broken(layer) as u64),
-            changed: sums.differing > 0 || dropped > 0,
-            stack: outcome.account,
-        }
-    }
-}
-
-/// Tokens that a provider has reported in all, by its own sum where it gives one.
-fn used(usage: &ledger::event::Usage) -> Option<u64> {
-    let parts = [
-        usage.input_tokens,
-        usage.cache_read_tokens,
-        usage.cache_write_tokens,
-        usage.output_tokens,
-    ];
-    let sum = parts.into_iter().flatten().fold(0, u64::saturating_add);
-    usage.total_tokens.or(usage.input_tokens.map(|_| sum))
-}
-
-/// What a count of tokens rests on.
-#[derive(Clone, Copy, Debug)]
-enum Rests {
-    /// It is on record, or follows from it.
-    OnRecord,
-    /// An estimate that may be wrong by so many.
-    Estimate { error: u64 },
-    /// An estimate where the provider's count was asked for and is not on record.
-    NoUsage,
-}
-
-/// What a provider has reported for the last request with a report, beside the estimates.
-#[derive(Clone, Copy, Debug)]
-struct Used {
-    reported: u64,
-    estimated: u64,
-    projected: u64,
-    /// Smallest and largest ratio of report and estimate so far, in thousandths.
-    low: u64,
-    high: u64,
-}
-
-impl Used {
-    fn after(self, before: Option<Self>) -> Self {
-        let ratio = self.reported.saturating_mul(1000).checked_div(self.estimated).unwrap_or(1000);
-        let (low, high) = before.map_or((ratio, ratio), |before| (before.low, before.high));
-        Self { low: low.min(ratio), high: high.max(ratio), ..self }
-    }
-
-    /// How wrong an estimate of so many tokens may be, by the ratios seen so far.
-    fn error(&self, tokens: u64) -> u64 {
-        tokens.saturating_mul(self.high.saturating_sub(self.low)) / 1000
-    }
-
-    fn numbers(self) -> [u64; 5] {
-        [self.reported, self.estimated, self.projected, self.low, self.high]
-    }
-
-    fn of_numbers([reported, estimated, projected, low, high]: [u64; 5]) -> Self {
-        Self { reported, estimated, projected, low, high }
-    }
 }
 
 #[cfg(test)]

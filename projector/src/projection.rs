@@ -84,6 +84,16 @@ pub enum Assumption {
         /// The step.
         step: usize,
     },
+    /// What a provider's own edit leaves is worked out by its documentation.
+    ServerEdit {
+        /// The step.
+        step: usize,
+    },
+    /// A summary that nobody has made stands as a placeholder of an assumed size.
+    SummarySize {
+        /// The step.
+        step: usize,
+    },
     /// The policy has constants that nobody has documented.
     UnknownConstant {
         /// The first step.
@@ -102,6 +112,8 @@ impl Assumption {
             Self::TriggerMargin { .. } => Some(1),
             Self::NoUsage { .. } => Some(2),
             Self::WindowUnknown { .. } => Some(3),
+            Self::ServerEdit { .. } => Some(4),
+            Self::SummarySize { .. } => Some(5),
         }
     }
 
@@ -111,6 +123,8 @@ impl Assumption {
             1 => Some(Self::TriggerMargin { step }),
             2 => Some(Self::NoUsage { step }),
             3 => Some(Self::WindowUnknown { step }),
+            4 => Some(Self::ServerEdit { step }),
+            5 => Some(Self::SummarySize { step }),
             _ => None,
         }
     }
@@ -123,6 +137,8 @@ impl Assumption {
             | Self::TriggerMargin { step }
             | Self::NoUsage { step }
             | Self::WindowUnknown { step }
+            | Self::ServerEdit { step }
+            | Self::SummarySize { step }
             | Self::UnknownConstant { step } => step,
         }
     }
@@ -139,6 +155,8 @@ impl Assumption {
             Self::WindowUnknown { .. } => {
                 "the context window is not known: it is taken to be large enough"
             }
+            Self::ServerEdit { .. } => "the provider's own edit is worked out by its documentation",
+            Self::SummarySize { .. } => "a summary that nobody made stands as a placeholder",
             Self::UnknownConstant { .. } => "a constant of the policy is documented nowhere",
         }
     }

@@ -61,6 +61,9 @@ pub enum Unknown {
     /// The estimator needs a counter that was not given, or more than a text.
     #[error("tokens of a text cannot be counted")]
     Tokens,
+    /// A block cannot be told from the rest of its message.
+    #[error("a block cannot be told from the rest of its message")]
+    Place,
     /// A marker names a value that was not given.
     #[error("a marker names a value that is not known")]
     Value,

@@ -45,6 +45,13 @@ pub enum Segment {
         /// How it is written.
         escape: Escape,
     },
+    /// A message or a block of the policy, as it is written.
+    Added {
+        /// Which step put it there, from 0.
+        step: usize,
+        /// JSON, as it stands in the body.
+        bytes: Vec<u8>,
+    },
     /// What stands between two messages.
     Separator,
     /// A mark of this request.
@@ -91,6 +98,7 @@ impl View {
                     escape.escape_into(text, out);
                 }
                 Segment::Inserted { text, escape, .. } => escape.escape_into(text, out),
+                Segment::Added { bytes, .. } => out.extend_from_slice(bytes),
                 Segment::Separator => out.extend_from_slice(separator),
                 Segment::Mark { index } => {
                     if let Some(mark) = overlays.get(*index) {

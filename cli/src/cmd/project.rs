@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ledger::event::HoleValue;
 use ledger::history::History;
+use projector::policy::ViewKind;
 use projector::{Account, Fidelity, Segment};
 use replay::diff::{Projected, projected};
 use serde::Serialize;
@@ -40,8 +41,10 @@ pub(crate) struct ProjectArgs {
     #[arg(short, long, value_name = "POLICY", default_value = policies::RECORDED)]
     policy: String,
     /// What the client sent, or what the provider's own edits left of it
-    #[arg(long, value_enum, value_name = "VIEW", default_value_t = View::Wire)]
-    view: View,
+    ///
+    /// Without it, what the policy says it describes.
+    #[arg(long, value_enum, value_name = "VIEW")]
+    view: Option<View>,
     /// Write the body to a file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -56,6 +59,15 @@ enum View {
     Effective,
 }
 
+impl From<View> for ViewKind {
+    fn from(view: View) -> Self {
+        match view {
+            View::Wire => Self::Wire,
+            View::Effective => Self::Effective,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// The body
@@ -65,15 +77,18 @@ enum Format {
 }
 
 pub(crate) fn run(args: &ProjectArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
-    if args.view == View::Effective {
+    let mut named = policies::resolve(&args.policy)?;
+    if args.view == Some(View::Effective) && named.policy.is_recorded() {
         return Err(Failure::new(
             Kind::Unsupported,
-            "no effective view: edits made by the provider are not recorded yet",
+            "no effective view: edits made by the provider are not recorded",
         )
-        .hint("--view wire is what the client sent")
+        .hint("a policy with steps at \"server\" says which edits the provider makes")
         .into());
     }
-    let named = policies::resolve(&args.policy)?;
+    if let Some(view) = args.view {
+        named.policy.view = view.into();
+    }
     let opened = args.request.open(scratch, ui)?;
     let done = projected(&opened.recording, &named.policy, opened.request)
         .map_err(|e| map::project(&e))?;
@@ -202,6 +217,8 @@ enum SegmentEntry {
     },
     /// A text of the policy.
     Inserted { step: usize, text: String },
+    /// A message or a block of the policy, as it is written.
+    Added { step: usize, json: String },
     /// What stands between two messages.
     Separator,
     /// A mark of this request.
@@ -219,7 +236,7 @@ fn document(args: &ProjectArgs, named: &Named, opened: &Opened, done: &Projected
         request: args.request.ordinal,
         policy: named.id.clone(),
         policy_id: named.policy.id().to_string(),
-        view: "wire",
+        view: named.policy.view.word(),
         fidelity: projection.fidelity.name(),
         step: reason.map(|(step, _)| step),
         reason: reason.map(|(_, reason)| reason),
@@ -253,6 +270,10 @@ fn segment(history: &History, segment: &Segment) -> SegmentEntry {
         }
         Segment::Inserted { step, text, .. } => {
             SegmentEntry::Inserted { step: *step, text: text.clone() }
+        }
+        Segment::Added { step, bytes } => {
+            let json = String::from_utf8_lossy(bytes).into_owned();
+            SegmentEntry::Added { step: *step, json }
         }
         Segment::Separator => SegmentEntry::Separator,
         Segment::Mark { index } => SegmentEntry::Mark { index: *index },

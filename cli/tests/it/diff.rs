@@ -150,14 +150,14 @@ fn a_projection_can_be_written_to_a_file_and_explained() {
 }
 
 #[test]
-fn there_is_no_effective_view_yet() {
+fn the_recorded_policy_has_no_effective_view() {
     let folder = Folder::with_recording();
     let ran = folder.run(&["project", "runs/tiny@2", "--view", "effective"]);
     assert_snapshot!(ran.shown(), @r#"
     exit code 2
     --- err ---
-    error: no effective view: edits made by the provider are not recorded yet
-    hint: --view wire is what the client sent
+    error: no effective view: edits made by the provider are not recorded
+    hint: a policy with steps at "server" says which edits the provider makes
     "#);
 }
 

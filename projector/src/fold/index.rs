@@ -80,6 +80,8 @@ impl PartIndex {
 pub struct Index {
     parts: Vec<PartIndex>,
     tools: Vec<Vec<u8>>,
+    /// The request whose answer asked for a call.
+    asked: BTreeMap<ToolCallId, u32>,
     /// For each request, the bytes of the parts around its messages; `None` where its lists do
     /// not fit together.
     frames: Vec<Option<u64>>,
@@ -98,7 +100,18 @@ impl Index {
             Some(lists.head.iter().chain(&lists.tail).map(bytes).sum())
         });
         let frames = frames.collect();
-        Self { parts, tools: names.tools, frames }
+        let calls = (0_u32..).zip(history.calls());
+        let asked = calls
+            .filter_map(|(number, call)| Some((ToolCallId::new(number), call.asked?.0.number())));
+        Self { parts, tools: names.tools, asked: asked.collect(), frames }
+    }
+
+    /// The request whose answer asked for a call, where it is on record.
+    pub(crate) fn asked(&self, key: PairKey) -> Option<u32> {
+        match key {
+            PairKey::Call(call) => self.asked.get(&call).copied(),
+            PairKey::Sent(_) => None,
+        }
     }
 
     /// A part that a list of the history names.

@@ -5,19 +5,27 @@
 //! given, and only messages that change are counted again, so that a request costs what changed
 //! and not what it sends again.
 
+mod entry;
+mod look;
+
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use ledger::event::Splice;
 use ledger::id::PartNo;
 
-use super::effect::{Effect, Effects};
+use super::effect::{Effects, Instead};
 use super::index::{Index, PairKey, UnitKind};
 use super::program::{Mask, before, bit};
+use super::said::Pen;
 use super::weigh;
 use crate::measure::Estimator;
+use crate::policy::op::Role as Says;
 use crate::text::Unknown;
+pub(crate) use entry::Sizes;
+use entry::{Entry, acting};
 
 /// A result by its place in the list: part, how many equal parts stand before it, and group.
 pub(crate) type Listed = (PartNo, u32, u16);
@@ -27,76 +35,42 @@ pub(crate) type Listed = (PartNo, u32, u16);
 pub(crate) struct Ground<'g, 'h> {
     pub(crate) index: &'g Index,
     pub(crate) effects: &'g Effects<'h>,
+    /// How the request at hand is written.
+    pub(crate) pen: Pen,
+    /// What tokens are counted by.
+    pub(crate) estimator: Estimator,
 }
 
-/// Sums over messages as some layer is given them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    pub(crate) bytes: u64,
-    /// Recorded text that is shown.
-    pub(crate) shown_bytes: u64,
-    pub(crate) messages: u64,
-    pub(crate) results: u64,
-    pub(crate) capped: u64,
-    pub(crate) cleared: u64,
-    /// Units whose text is not the recorded one.
-    pub(crate) differing: u64,
-    /// Estimated tokens, where the policy counts them.
+impl Ground<'_, '_> {
+    /// A message that a layer adds before the one at a position.
+    pub(crate) fn said(&self, layer: usize, at: usize, role: Says, text: &str) -> Added {
+        self.added(layer, at, self.pen.message(role, text), text)
+    }
+
+    /// A message that a layer adds, which shows this text.
+    pub(crate) fn added(&self, layer: usize, at: usize, bytes: Arc<[u8]>, text: &str) -> Added {
+        let raw = weigh::raw(self.estimator, text, bytes.len() as u64);
+        Added { layer, at, tokens: weigh::tokens(self.estimator, raw), bytes }
+    }
+
+    /// How many ASCII characters have so many tokens.
+    pub(crate) fn units_of(&self, tokens: u64) -> u64 {
+        match self.estimator {
+            Estimator::JsonU16x3Ceil => tokens.saturating_mul(3),
+            Estimator::LcApprox33 => tokens.saturating_mul(33) / 10,
+            _ => tokens.saturating_mul(4),
+        }
+    }
+}
+
+/// A message of the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Added {
+    pub(crate) layer: usize,
+    /// It stands before the message at this position.
+    pub(crate) at: usize,
+    pub(crate) bytes: Arc<[u8]>,
     pub(crate) tokens: u64,
-    /// Tool calls.
-    pub(crate) calls: u64,
-    /// Units of reasoning.
-    pub(crate) reasoning: u64,
-    /// Images and other media.
-    pub(crate) media: u64,
-}
-
-impl Sizes {
-    fn add(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.shown_bytes += other.shown_bytes;
-        self.messages += other.messages;
-        self.results += other.results;
-        self.capped += other.capped;
-        self.cleared += other.cleared;
-        self.differing += other.differing;
-        self.tokens += other.tokens;
-        self.calls += other.calls;
-        self.reasoning += other.reasoning;
-        self.media += other.media;
-    }
-
-    fn take(&mut self, other: &Self) {
-        self.bytes -= other.bytes;
-        self.shown_bytes -= other.shown_bytes;
-        self.messages -= other.messages;
-        self.results -= other.results;
-        self.capped -= other.capped;
-        self.cleared -= other.cleared;
-        self.differing -= other.differing;
-        self.tokens -= other.tokens;
-        self.calls -= other.calls;
-        self.reasoning -= other.reasoning;
-        self.media -= other.media;
-    }
-}
-
-/// A message in its place.
-#[derive(Clone, Debug)]
-struct Entry {
-    part: PartNo,
-    /// Equal parts before it.
-    equal: u32,
-    /// Layers that leave it out.
-    dropped: Mask,
-    /// Layers that act on some unit of it.
-    touched: Mask,
-    /// Layers that act on each unit.
-    units: Vec<Mask>,
-    /// Calls of it that stand before it too, and where.
-    shadowed: Vec<(PairKey, Option<usize>)>,
-    /// Links that it is a side of.
-    links: Vec<usize>,
 }
 
 /// A result and the nearest earlier message that holds its call.
@@ -104,6 +78,8 @@ struct Entry {
 pub(crate) struct Link {
     pub(crate) call: usize,
     pub(crate) result: usize,
+    /// The unit of each.
+    pub(crate) units: (usize, usize),
 }
 
 /// A conversation's messages.
@@ -111,9 +87,17 @@ pub(crate) struct Link {
 pub(crate) struct List {
     /// What tokens are counted by, where the policy counts them.
     estimator: Option<Estimator>,
+    /// Layers that take units out.
+    removing: Mask,
+    /// Of those, layers that leave messages that say nothing any more.
+    keeping: Mask,
     entries: Vec<Entry>,
     /// Position and unit of each result, in order.
     results: Vec<(usize, usize)>,
+    /// The same of calls, of reasoning and of media.
+    others: [Vec<(usize, usize)>; 3],
+    /// Messages that layers have added, by layer, in order of their places.
+    added: Vec<Added>,
     /// Positions of messages that a person, or the driving program, wrote.
     user_turns: Vec<usize>,
     /// Parts that the client put in the place of more messages than they are.
@@ -121,7 +105,7 @@ pub(crate) struct List {
     /// Positions of such parts.
     summaries: Vec<usize>,
     seen: BTreeMap<PartNo, u32>,
-    call_at: BTreeMap<PairKey, usize>,
+    call_at: BTreeMap<PairKey, (usize, usize)>,
     links: Vec<Link>,
     /// Links whose sides were left out by different layers.
     torn: BTreeSet<usize>,
@@ -141,11 +125,19 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) fn new(layers: usize, estimator: Option<Estimator>) -> Self {
+    pub(crate) fn new(
+        layers: usize,
+        estimator: Option<Estimator>,
+        (removing, keeping): (Mask, Mask),
+    ) -> Self {
         Self {
             estimator,
+            removing,
+            keeping,
             entries: Vec::new(),
             results: Vec::new(),
+            others: [Vec::new(), Vec::new(), Vec::new()],
+            added: Vec::new(),
             user_turns: Vec::new(),
             summary_parts: BTreeSet::new(),
             summaries: Vec::new(),
@@ -179,6 +171,37 @@ impl List {
     /// Results in order: position and unit.
     pub(crate) fn results(&self) -> &[(usize, usize)] {
         &self.results
+    }
+
+    /// Messages that layers before `layer` have added, in the order of their places.
+    pub(crate) fn added(&self, layer: usize) -> impl Iterator<Item = &Added> {
+        self.added.iter().filter(move |added| added.layer < layer)
+    }
+
+    /// Puts messages of a layer in the place of those that it has added before.
+    pub(crate) fn insert(&mut self, layer: usize, added: Vec<Added>) {
+        let old = self.added.iter().filter(|it| it.layer == layer);
+        if old.eq(added.iter()) {
+            return;
+        }
+        let sizes = |added: &Added| Sizes {
+            bytes: added.bytes.len() as u64,
+            messages: 1,
+            added: 1,
+            tokens: added.tokens,
+            ..Sizes::default()
+        };
+        for sums in self.sums.iter_mut().skip(layer + 1) {
+            for old in self.added.iter().filter(|it| it.layer == layer) {
+                sums.take(&sizes(old));
+            }
+            for new in &added {
+                sums.add(&sizes(new));
+            }
+        }
+        self.added.retain(|it| it.layer != layer);
+        self.added.extend(added);
+        self.added.sort_by_key(|it| (it.at, it.layer));
     }
 
     /// Sums as a layer is given them; those of the view for the layer behind the last.
@@ -233,14 +256,15 @@ impl List {
         from: usize,
         layer: usize,
     ) -> BTreeSet<PairKey> {
-        let entries = self.entries.iter().skip(from).filter(|it| it.dropped & before(layer) == 0);
-        let units = entries.flat_map(|entry| &ground.index.part(entry.part).units);
-        units.filter_map(|unit| unit.key).collect()
+        let shown = (from..self.entries.len()).flat_map(|position| self.units_at(ground, position));
+        let shown = shown.filter(|unit| self.shows(layer, *unit));
+        shown.filter_map(|unit| self.unit(ground, unit)?.1).collect()
     }
 
     /// True when the message reaches the layer.
     pub(crate) fn reaches(&self, position: usize, layer: usize) -> bool {
-        self.entries.get(position).is_some_and(|entry| entry.dropped & before(layer) == 0)
+        let gone = |entry: &Entry| entry.dropped | entry.emptied;
+        self.entries.get(position).is_some_and(|entry| gone(entry) & before(layer) == 0)
     }
 
     /// The first layer that acts on a unit, if any.
@@ -293,7 +317,7 @@ impl List {
     pub(crate) fn tokens_at(&self, ground: Ground<'_, '_>, layer: usize, position: usize) -> u64 {
         let Some(entry) = self.entries.get(position) else { return 0 };
         let effect = ground.effects.known(entry.part);
-        entry.sizes(effect, before(layer), self.estimator).tokens
+        entry.sizes(effect, before(layer), (self.estimator, self.removing)).tokens
     }
 
     /// True for a message that holds tool results.
@@ -309,16 +333,10 @@ impl List {
         position: usize,
         unit: usize,
     ) -> impl Iterator<Item = (usize, usize)> + 'l {
-        let index = ground.index;
-        let units = self.at(position).map(|(part, _)| index.part(part).units.as_slice());
-        let key = units.and_then(|units| units.get(unit)).and_then(|unit| unit.key);
-        let links = self.links(position).filter(move |link| link.result == position);
-        links.filter_map(move |link| {
-            let (part, _) = self.at(link.call)?;
-            let mut units = index.part(part).units.iter();
-            let call = units.position(|it| it.kind == UnitKind::Call && it.key == key);
-            Some((link.call, call.filter(|_| key.is_some())?))
-        })
+        let _ = ground;
+        let links = self.links(position);
+        let mine = links.filter(move |link| link.result == position && link.units.1 == unit);
+        mine.map(|link| (link.call, link.units.0))
     }
 
     /// True when a call or a result that reaches the layer has no other side there.
@@ -331,10 +349,22 @@ impl List {
     pub(crate) fn broken(&self, layer: usize) -> usize {
         let broken = |link: &&usize| {
             self.links.get(**link).is_some_and(|link| {
-                self.reaches(link.call, layer) != self.reaches(link.result, layer)
+                let call = self.shows(layer, (link.call, link.units.0));
+                call != self.shows(layer, (link.result, link.units.1))
+                    && !(call && self.is_repeated(layer, link))
             })
         };
         self.torn.iter().filter(broken).count()
+    }
+
+    /// True where a result was taken out of its message, and its call has another one.
+    fn is_repeated(&self, layer: usize, link: &Link) -> bool {
+        let entry = self.entries.get(link.result);
+        let taken_out = entry.is_some_and(|entry| entry.dropped & before(layer) == 0);
+        taken_out
+            && self.links(link.call).any(|other| {
+                other.units.0 == link.units.0 && self.shows(layer, (other.result, other.units.1))
+            })
     }
 
     /// The first position that came back to a layer since it asked last.
@@ -373,26 +403,32 @@ impl List {
         *count = count.saturating_add(1);
         let mut links = Vec::new();
         for (nth, unit) in known.units.iter().enumerate() {
+            let [calls, reasoning, media] = &mut self.others;
+            match unit.kind {
+                UnitKind::Call => calls.push((position, nth)),
+                UnitKind::Reasoning => reasoning.push((position, nth)),
+                UnitKind::Media => media.push((position, nth)),
+                UnitKind::Result => self.results.push((position, nth)),
+            }
             if unit.kind != UnitKind::Result {
                 continue;
             }
-            self.results.push((position, nth));
             let call = unit.key.and_then(|key| self.call_at.get(&key).copied());
-            if let Some(call) = call {
+            if let Some((call, call_unit)) = call {
                 links.push(self.links.len());
                 if let Some(entry) = self.entries.get_mut(call) {
                     entry.links.push(self.links.len());
-                    if entry.dropped != 0 {
+                    if entry.gone(call_unit, self.removing) != 0 {
                         self.torn.insert(self.links.len());
                     }
                 }
-                self.links.push(Link { call, result: position });
+                self.links.push(Link { call, result: position, units: (call_unit, nth) });
             }
         }
         let mut shadowed = Vec::new();
-        for unit in known.units.iter().filter(|unit| unit.kind == UnitKind::Call) {
-            let Some(key) = unit.key else { continue };
-            shadowed.push((key, self.call_at.insert(key, position)));
+        for (nth, unit) in known.units.iter().enumerate() {
+            let Some(key) = unit.key.filter(|_| unit.kind == UnitKind::Call) else { continue };
+            shadowed.push((key, self.call_at.insert(key, (position, nth))));
         }
         if known.is_user_turn() {
             self.user_turns.push(position);
@@ -408,8 +444,18 @@ impl List {
             *self.not_whole.entry(step).or_default() += 1;
         }
         let units = alloc::vec![0; known.units.len()];
-        let entry = Entry { part, equal, dropped: 0, touched: 0, units, shadowed, links };
-        let sizes = entry.sizes(effect, 0, self.estimator);
+        let entry = Entry {
+            part,
+            equal,
+            dropped: 0,
+            touched: 0,
+            units,
+            emptied: 0,
+            own: Vec::new(),
+            shadowed,
+            links,
+        };
+        let sizes = entry.sizes(effect, 0, (self.estimator, self.removing));
         for sums in &mut self.sums {
             sums.add(&sizes);
         }
@@ -423,7 +469,8 @@ impl List {
             let position = self.entries.len();
             let effect = ground.effects.known(entry.part);
             for (layer, sums) in self.sums.iter_mut().enumerate() {
-                sums.take(&entry.sizes(effect, before(layer), self.estimator));
+                let counted = (self.estimator, self.removing);
+                sums.take(&entry.sizes(effect, before(layer), counted));
             }
             self.text_bytes -= effect.text_bytes;
             if let Some((step, _)) = effect.unknown {
@@ -449,7 +496,9 @@ impl List {
                 }
             }
         }
-        self.results.truncate(self.results.partition_point(|(position, _)| *position < to));
+        for units in self.others.iter_mut().chain([&mut self.results]) {
+            units.truncate(units.partition_point(|(position, _)| *position < to));
+        }
         self.user_turns.truncate(self.user_turns.partition_point(|position| *position < to));
         self.summaries.truncate(self.summaries.partition_point(|position| *position < to));
         for gap in &mut self.gaps {
@@ -478,6 +527,41 @@ impl List {
             *mask = if acts { *mask | bit(layer) } else { *mask & !bit(layer) };
             entry.touched = entry.units.iter().fold(0, |all, mask| all | mask);
         });
+        if bit(layer) & self.removing != 0 {
+            self.tear(position);
+        }
+    }
+
+    /// Lets a layer put a text in the place of a unit, here and nowhere else.
+    pub(crate) fn put(
+        &mut self,
+        ground: Ground<'_, '_>,
+        layer: usize,
+        (position, unit): (usize, usize),
+        instead: Option<Instead>,
+    ) {
+        let acts = instead.is_some();
+        self.change(ground, layer, position, |entry| {
+            entry.own.retain(|(at, own)| *at != unit || own.layer != layer);
+            entry.own.extend(instead.map(|instead| (unit, instead)));
+            let Some(mask) = entry.units.get_mut(unit) else { return };
+            *mask = if acts { *mask | bit(layer) } else { *mask & !bit(layer) };
+            entry.touched = entry.units.iter().fold(0, |all, mask| all | mask);
+        });
+    }
+
+    /// Leaves a message out, or no longer leaves it out.
+    pub(crate) fn hide(
+        &mut self,
+        ground: Ground<'_, '_>,
+        layer: usize,
+        position: usize,
+        dropped: bool,
+    ) {
+        let is = self.entries.get(position).is_some_and(|it| it.dropped & bit(layer) != 0);
+        if is != dropped {
+            self.set_dropped(ground, layer, position, dropped);
+        }
     }
 
     /// Leaves out a stretch of messages in the place of the one that the layer left out before.
@@ -514,11 +598,18 @@ impl List {
                 *revived = Some(revived.map_or(position, |first| first.min(position)));
             }
         }
+        self.tear(position);
+    }
+
+    /// Notes which links of a message have sides that different layers leave out.
+    fn tear(&mut self, position: usize) {
         let links = self.entries.get(position).map(|entry| entry.links.as_slice());
         for number in links.unwrap_or_default() {
             let Some(link) = self.links.get(*number) else { continue };
-            let side = |position: usize| self.entries.get(position).map(|entry| entry.dropped);
-            if side(link.call) == side(link.result) {
+            let side = |position: usize, unit: usize| {
+                self.entries.get(position).map(|entry| entry.gone(unit, self.removing))
+            };
+            if side(link.call, link.units.0) == side(link.result, link.units.1) {
                 self.torn.remove(number);
             } else {
                 self.torn.insert(*number);
@@ -536,60 +627,16 @@ impl List {
     ) {
         let Some(entry) = self.entries.get_mut(position) else { return };
         let effect = ground.effects.known(entry.part);
-        let estimator = self.estimator;
+        let counted = (self.estimator, self.removing);
         for (layer, sums) in self.sums.iter_mut().enumerate().skip(layer + 1) {
-            sums.take(&entry.sizes(effect, before(layer), estimator));
+            sums.take(&entry.sizes(effect, before(layer), counted));
         }
         change(entry);
+        entry.emptied = entry.empties(effect, (self.removing, self.keeping));
         for (layer, sums) in self.sums.iter_mut().enumerate().skip(layer + 1) {
-            sums.add(&entry.sizes(effect, before(layer), estimator));
+            sums.add(&entry.sizes(effect, before(layer), counted));
         }
     }
-}
-
-impl Entry {
-    /// What the message adds to sums when the layers of `mask` have acted.
-    fn sizes(&self, effect: &Effect, mask: Mask, estimator: Option<Estimator>) -> Sizes {
-        if self.dropped & mask != 0 {
-            return Sizes::default();
-        }
-        let mut sizes = Sizes {
-            bytes: effect.bytes,
-            shown_bytes: effect.shown_bytes,
-            messages: 1,
-            results: u64::from(effect.results),
-            capped: u64::from(effect.capped),
-            cleared: 0,
-            differing: u64::from(effect.differing),
-            tokens: 0,
-            calls: u64::from(effect.calls),
-            reasoning: u64::from(effect.reasoning),
-            media: u64::from(effect.media),
-        };
-        let mut raw = effect.raw;
-        if self.touched & mask == 0 {
-            sizes.tokens = estimator.map_or(0, |estimator| weigh::tokens(estimator, raw));
-            return sizes;
-        }
-        for (acts, unit) in self.units.iter().zip(&effect.units) {
-            let instead = acting(acts & mask).and_then(|layer| unit.instead(layer));
-            let Some(instead) = instead else { continue };
-            sizes.bytes = sizes.bytes - unit.bytes + instead.bytes;
-            sizes.shown_bytes -= unit.shown_bytes;
-            sizes.capped -= u64::from(unit.capped);
-            sizes.cleared += u64::from(unit.is_result);
-            raw = raw - unit.raw + instead.raw;
-            sizes.differing -= u64::from(unit.differs);
-            sizes.differing += u64::from(instead.differs);
-        }
-        sizes.tokens = estimator.map_or(0, |estimator| weigh::tokens(estimator, raw));
-        sizes
-    }
-}
-
-/// The first layer of a mask.
-fn acting(mask: Mask) -> Option<usize> {
-    (mask != 0).then(|| mask.trailing_zeros() as usize)
 }
 
 /// Takes one off a count; a count that is gone leaves the map.

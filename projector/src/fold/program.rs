@@ -6,11 +6,14 @@
 
 use alloc::vec::Vec;
 
+use ledger::history::{Change, History};
 use sha2::{Digest as _, Sha256};
 
-use super::index::{Index, ToolNo};
+use super::index::{Index, ToolNo, UnitKind};
 use crate::measure::Estimator;
-use crate::policy::op::Stack;
+use crate::policy::op::{
+    EmptyMessages, KeepReasoning, MediaAction, Orphan, Replace, Stack, SummarySource,
+};
 use crate::policy::{Budget, KeepUnit, Metric, Op, Policy, STEPS_MAX, Step, TextKind};
 
 const _: () = assert!(STEPS_MAX <= 64, "a mask has 64 bits");
@@ -58,8 +61,14 @@ pub(crate) struct Program<'p> {
     tools: Vec<ToolProgram<'p>>,
     /// Some layer counts tokens of single messages or results.
     pub(crate) counts_tokens: bool,
+    /// Layers that take units out.
+    pub(crate) removing: Mask,
+    /// Of those, layers that leave messages in their place which say nothing any more.
+    pub(crate) keeping: Mask,
     /// What is known of every request.
     pub(crate) budget: Budget,
+    /// The median size of the summaries that clients made in this run, in tokens.
+    pub(crate) recorded_summary_tokens: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -85,7 +94,65 @@ impl<'p> Program<'p> {
         let tools = tools.collect();
         let counts_tokens = steps.iter().any(counts_tokens) && policy.estimator != Estimator::None;
         let budget = Budget { window: window(policy), ..Budget::default() };
-        Self { policy, layers, tools, counts_tokens, budget }
+        let mask = |is: &dyn Fn(&Op) -> bool| {
+            let layers = layers.iter().enumerate().filter(|(_, (_, step))| is(&step.op));
+            layers.fold(0, |mask, (layer, _)| mask | bit(layer))
+        };
+        let removing = mask(&removes);
+        let keeping = mask(&keeps_empty);
+        Self {
+            policy,
+            layers,
+            tools,
+            counts_tokens,
+            removing,
+            keeping,
+            budget,
+            recorded_summary_tokens: None,
+        }
+    }
+
+    /// Looks at the summaries that clients made in a run, where a step may assume their size.
+    pub(crate) fn with_summaries(mut self, history: &History) -> Self {
+        let assumes = |step: &Step| match &step.op {
+            Op::Summary(summary) => summary.source == SummarySource::Assumed,
+            _ => false,
+        };
+        if !self.policy.steps.iter().any(assumes) {
+            return self;
+        }
+        let edits = history.requests().iter().flat_map(|request| &request.changes);
+        let splices = edits.filter_map(|change| match change {
+            Change::Edited(splices) => Some(splices),
+            Change::Appended(_) => None,
+        });
+        let made = splices.flatten().filter(|splice| super::is_summary(splice));
+        let parts = made.filter_map(|splice| splice.insert.first());
+        // A size that is assumed need not be that of one estimator: four bytes a token.
+        let mut sizes: Vec<u64> =
+            parts.map(|(part, _)| history.part(*part).bytes.div_ceil(4)).collect();
+        sizes.sort_unstable();
+        self.recorded_summary_tokens = sizes.get(sizes.len() / 2).copied();
+        self
+    }
+
+    /// Layers that may take a unit of this kind out.
+    pub(crate) fn removes(&self, kind: UnitKind, tool: Option<ToolNo>) -> Mask {
+        let mine = self.layers_for(tool);
+        let layers = self.layers.iter().enumerate().filter(|(layer, (_, step))| match &step.op {
+            Op::ClearResults(clear) if clear.replace == Replace::RemovePair => match kind {
+                UnitKind::Call | UnitKind::Result => mine & bit(*layer) != 0,
+                UnitKind::Reasoning => clear.orphan_reasoning == Orphan::Drop,
+                UnitKind::Media => false,
+            },
+            Op::DropReasoning(drop) => {
+                kind == UnitKind::Reasoning && drop.keep != KeepReasoning::All
+            }
+            Op::Media(media) => kind == UnitKind::Media && media.action != MediaAction::Keep,
+            Op::Repair(_) => matches!(kind, UnitKind::Call | UnitKind::Result),
+            _ => false,
+        });
+        layers.fold(0, |mask, (layer, _)| mask | bit(layer))
     }
 
     pub(crate) fn layers(&self) -> &[(usize, &'p Step)] {
@@ -121,6 +188,23 @@ impl<'p> Program<'p> {
     }
 }
 
+/// True for a step that takes units out of messages.
+fn removes(op: &Op) -> bool {
+    match op {
+        Op::ClearResults(clear) => clear.replace == Replace::RemovePair,
+        Op::DropReasoning(_) | Op::Media(_) | Op::Repair(_) => true,
+        _ => false,
+    }
+}
+
+fn keeps_empty(op: &Op) -> bool {
+    match op {
+        Op::ClearResults(clear) => clear.empty_messages == EmptyMessages::Keep,
+        Op::DropReasoning(drop) => !drop.remove_empty,
+        _ => false,
+    }
+}
+
 /// The share of the context window that the policy uses.
 fn window(policy: &Policy) -> Option<u64> {
     policy.window.map(|window| crate::policy::share(window, policy.effective_per_mille))
@@ -144,6 +228,11 @@ pub(crate) fn counts_tokens(step: &Step) -> bool {
                 keep == Some(KeepUnit::Tokens) || window.unwind_until_free.is_some()
             }
             Op::OnOverflow(_) => true,
+            Op::Summary(summary) => summary.source == SummarySource::Assumed,
+            Op::CapArgs(cap) => {
+                let keep = cap.keep.as_ref().map(|keep| keep.unit);
+                cap.keep_window_per_mille.is_some() || keep == Some(KeepUnit::Tokens)
+            }
             _ => false,
         }
 }

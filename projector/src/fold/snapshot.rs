@@ -9,11 +9,12 @@ use artifacts::Source;
 use ledger::history::History;
 use ledger::id::{PartNo, RequestId, SessionId};
 
-use super::list::{Ground, Listed};
+use super::list::Listed;
 use super::{Layer, ProjectError, Projector, Shared, State, Used, support};
 use crate::policy::{Policy, PolicyId};
 use crate::projection::Assumption;
 use crate::stage::clear::ClearState;
+use crate::stage::memory::{Memory, MessageKey, Placed};
 
 const MAGIC: &[u8] = b"counterfold.fold/1\n";
 
@@ -28,13 +29,30 @@ pub struct Snapshot {
 struct Kept {
     last: RequestId,
     /// By layer; layers that remember nothing are absent.
-    layers: BTreeMap<u16, BTreeSet<Listed>>,
+    layers: BTreeMap<u16, Remembered>,
+    /// The client has changed its list in a way that the policy does not explain.
+    edited: bool,
+    /// Some request was not as it was recorded.
+    diverged: bool,
+    /// The layer whose summary would be due next.
+    due: Option<u16>,
     /// The step that had to act and could not be carried out.
-    refused: Option<u16>,
+    refused: Option<(u16, u8)>,
     /// Tag and step of what a trigger rested on.
     assumed: Option<(u8, u16)>,
     /// What the provider has reported last, beside the estimates.
     usage: Option<[u64; 5]>,
+}
+
+/// What a layer remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Remembered {
+    /// Units that stay acted on.
+    sticky: BTreeSet<Listed>,
+    /// Messages that were left out for good.
+    gone: BTreeSet<MessageKey>,
+    /// The summary in their place.
+    placed: Option<Placed>,
 }
 
 /// Why a snapshot cannot be used.
@@ -72,21 +90,20 @@ impl Snapshot {
         for (session, kept) in &self.sessions {
             out.extend(session.number().to_le_bytes());
             out.extend(kept.last.number().to_le_bytes());
-            out.extend(kept.refused.map_or(u16::MAX, |step| step).to_le_bytes());
+            let (step, why) = kept.refused.unwrap_or((u16::MAX, 0));
+            out.extend(step.to_le_bytes());
+            out.push(why);
             let (tag, step) = kept.assumed.unwrap_or((0, 0));
             out.push(tag);
             out.extend(step.to_le_bytes());
             out.push(u8::from(kept.usage.is_some()));
             out.extend(kept.usage.iter().flatten().flat_map(|value| value.to_le_bytes()));
+            out.push(u8::from(kept.edited) | (u8::from(kept.diverged) << 1));
+            out.extend(kept.due.unwrap_or(u16::MAX).to_le_bytes());
             number(&mut out, kept.layers.len());
-            for (layer, sticky) in &kept.layers {
+            for (layer, remembered) in &kept.layers {
                 out.extend(layer.to_le_bytes());
-                number(&mut out, sticky.len());
-                for (part, equal, group) in sticky {
-                    out.extend(part.number().to_le_bytes());
-                    out.extend(equal.to_le_bytes());
-                    out.extend(group.to_le_bytes());
-                }
+                remembered.write(&mut out);
             }
         }
         out
@@ -106,26 +123,47 @@ impl Snapshot {
         for _ in 0..reader.u32()? {
             let session = SessionId::new(reader.u32()?);
             let last = RequestId::new(reader.u32()?);
-            let refused = Some(reader.u16()?).filter(|step| *step != u16::MAX);
+            let (step, [why]) = (reader.u16()?, reader.array()?);
+            let refused = Some((step, why)).filter(|(step, _)| *step != u16::MAX);
             let [tag] = reader.array()?;
             let assumed = Some((tag, reader.u16()?)).filter(|(tag, _)| *tag != 0);
             let usage = reader.usage()?;
+            let (edited, diverged) = reader.flags()?;
+            let due = Some(reader.u16()?).filter(|layer| *layer != u16::MAX);
             let mut layers = BTreeMap::new();
             for _ in 0..reader.u32()? {
                 let layer = reader.u16()?;
-                let mut sticky = BTreeSet::new();
-                for _ in 0..reader.u32()? {
-                    let (part, equal) = (PartNo::new(reader.u32()?), reader.u32()?);
-                    sticky.insert((part, equal, reader.u16()?));
-                }
-                layers.insert(layer, sticky);
+                layers.insert(layer, reader.remembered()?);
             }
-            sessions.insert(session, Kept { last, layers, refused, assumed, usage });
+            let kept = Kept { last, layers, edited, diverged, due, refused, assumed, usage };
+            sessions.insert(session, kept);
         }
         if reader.at != bytes.len() {
             return Err(SnapshotError::Malformed { offset: reader.at });
         }
         Ok(Self { policy, sessions })
+    }
+}
+
+impl Remembered {
+    fn write(&self, out: &mut Vec<u8>) {
+        number(out, self.sticky.len());
+        for (part, equal, group) in &self.sticky {
+            out.extend(part.number().to_le_bytes());
+            out.extend(equal.to_le_bytes());
+            out.extend(group.to_le_bytes());
+        }
+        number(out, self.gone.len());
+        for (part, equal) in &self.gone {
+            out.extend(part.number().to_le_bytes());
+            out.extend(equal.to_le_bytes());
+        }
+        out.push(u8::from(self.placed.is_some()));
+        if let Some(placed) = self.placed {
+            out.extend(placed.at.to_le_bytes());
+            out.extend(placed.messages.to_le_bytes());
+            out.extend(placed.tokens.to_le_bytes());
+        }
     }
 }
 
@@ -162,6 +200,36 @@ impl<'b> Reader<'b> {
         self.array().map(u32::from_le_bytes)
     }
 
+    fn flags(&mut self) -> Result<(bool, bool), SnapshotError> {
+        let offset = self.at;
+        match self.array()? {
+            [flags @ 0..4] => Ok((flags & 1 != 0, flags & 2 != 0)),
+            _ => Err(SnapshotError::Malformed { offset }),
+        }
+    }
+
+    fn remembered(&mut self) -> Result<Remembered, SnapshotError> {
+        let mut remembered = Remembered::default();
+        for _ in 0..self.u32()? {
+            let (part, equal) = (PartNo::new(self.u32()?), self.u32()?);
+            remembered.sticky.insert((part, equal, self.u16()?));
+        }
+        for _ in 0..self.u32()? {
+            remembered.gone.insert((PartNo::new(self.u32()?), self.u32()?));
+        }
+        let offset = self.at;
+        remembered.placed = match self.array()? {
+            [0] => None,
+            [1] => {
+                let (at, messages) = (self.u32()?, self.u32()?);
+                let tokens = self.array().map(u64::from_le_bytes)?;
+                Some(Placed { at, messages, tokens })
+            }
+            _ => return Err(SnapshotError::Malformed { offset }),
+        };
+        Ok(remembered)
+    }
+
     fn usage(&mut self) -> Result<Option<[u64; 5]>, SnapshotError> {
         let offset = self.at;
         match self.array()? {
@@ -184,9 +252,18 @@ impl<'h> Projector<'h> {
         let kept = self.sessions.iter().filter_map(|(session, state)| {
             let layers = state.layers.iter().enumerate().filter_map(|(layer, state)| match state {
                 Layer::Clear(state) if !state.sticky.is_empty() => {
-                    Some((u16::try_from(layer).ok()?, state.sticky.clone()))
+                    let sticky = state.sticky.clone();
+                    Some((
+                        u16::try_from(layer).ok()?,
+                        Remembered { sticky, ..Remembered::default() },
+                    ))
                 }
-                Layer::Clear(_) | Layer::Window | Layer::Stack => None,
+                Layer::Kept(memory) if !memory.is_empty() => {
+                    let (sticky, gone) = (memory.sticky.clone(), memory.gone.clone());
+                    let remembered = Remembered { sticky, gone, placed: memory.placed };
+                    Some((u16::try_from(layer).ok()?, remembered))
+                }
+                Layer::Clear(_) | Layer::Kept(_) | Layer::Stack => None,
             });
             let narrow = |step: usize| u16::try_from(step).unwrap_or(u16::MAX);
             Some((
@@ -194,7 +271,10 @@ impl<'h> Projector<'h> {
                 Kept {
                     last: state.last?,
                     layers: layers.collect(),
-                    refused: state.refused.map(|(step, _)| narrow(step)),
+                    edited: state.edited,
+                    diverged: state.diverged,
+                    due: state.due.map(narrow),
+                    refused: state.refused.map(|(step, why)| (narrow(step), support::number(why))),
                     assumed: state.assumed.and_then(|it| Some((it.tag()?, narrow(it.step())))),
                     usage: state.usage.map(Used::numbers),
                 },
@@ -244,20 +324,27 @@ impl<'h> Projector<'h> {
                 for part in &parts {
                     self.effects.learn(&self.index, &self.program, *part)?;
                 }
-                state.apply(Ground { index: &self.index, effects: &self.effects }, from, &parts);
+                state.apply(self.ground(info), from, &parts);
             }
         }
         for (layer, state) in state.layers.iter_mut().enumerate() {
-            let sticky = u16::try_from(layer).ok().and_then(|layer| kept.layers.get(&layer));
-            if let (Layer::Clear(state), Some(sticky)) = (state, sticky) {
-                *state = ClearState::restored(sticky.clone());
+            let kept = u16::try_from(layer).ok().and_then(|layer| kept.layers.get(&layer));
+            let Some(kept) = kept else { continue };
+            match state {
+                Layer::Clear(state) => *state = ClearState::restored(kept.sticky.clone()),
+                Layer::Kept(memory) => {
+                    let (sticky, gone) = (kept.sticky.clone(), kept.gone.clone());
+                    *memory = Memory::restored(sticky, gone, kept.placed);
+                }
+                Layer::Stack => {}
             }
         }
+        (state.edited, state.diverged) = (kept.edited, kept.diverged);
+        state.due = kept.due.map(usize::from);
         state.last = Some(kept.last);
-        let steps = &self.program.policy.steps;
-        state.refused = kept.refused.and_then(|step| {
-            let step = usize::from(step);
-            Some((step, support::acting(steps.get(step)?)?))
+        state.refused = kept.refused.map(|(step, why)| {
+            let why = support::WHY.get(usize::from(why)).copied();
+            (usize::from(step), why.unwrap_or(support::AGAIN))
         });
         state.assumed =
             kept.assumed.and_then(|(tag, step)| Assumption::of_tag(tag, usize::from(step)));

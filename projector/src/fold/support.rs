@@ -4,20 +4,24 @@
 
 use super::program::{counts_tokens, is_cap};
 use crate::measure::Estimator;
-use crate::policy::op::{MediaAction, OverflowAction, Parity, Replace, SummarySource};
-use crate::policy::{At, KeepUnit, Metric, Op, Policy, Step, TextKind, Unit, Window};
+use crate::policy::op::{InjectKind, MediaAction, OverflowAction, SummarySource};
+use crate::policy::{At, KeepUnit, Metric, Op, Policy, Step, TextKind, Unit};
 
 /// The first step that cannot be carried out, from 0, and why.
-pub(super) fn unsupported(policy: &Policy) -> Option<(usize, &'static str)> {
-    let counted = |step: &Step| counts_tokens(step) && needs_counter(policy.estimator);
+pub(super) fn unsupported(policy: &Policy, counts: bool) -> Option<(usize, &'static str)> {
+    let counted = |step: &Step| counts_tokens(step) && needs_counter(policy.estimator, counts);
     policy.steps.iter().enumerate().find_map(|(index, step)| {
         let counter = counted(step).then_some("the estimator needs a counter of tokens");
         counter.or_else(|| reason(policy, step)).map(|reason| (index, reason))
     })
 }
 
-fn needs_counter(estimator: Estimator) -> bool {
-    matches!(estimator, Estimator::External | Estimator::TiktokenCl100k | Estimator::TiktokenO200k)
+fn needs_counter(estimator: Estimator, counts: bool) -> bool {
+    match estimator {
+        Estimator::External => true,
+        Estimator::TiktokenCl100k | Estimator::TiktokenO200k => !counts,
+        _ => false,
+    }
 }
 
 fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
@@ -36,13 +40,11 @@ fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
     }
     match &step.op {
         Op::CapText(cap) if cap.per_stream => Some("streams of an output are not told apart"),
-        Op::ClearResults(clear) if clear.replace == Replace::RemovePair => {
-            Some("pairs are not removed")
-        }
-        Op::CapArgs(cap) if !cap.clear => Some("arguments are not cut"),
-        Op::CapArgs(_) => Some("arguments are cleared with their results only"),
-        Op::DedupeReads(_) => Some("older reads of a file are not replaced"),
-        Op::Inject(inject) if !inject.items.is_empty() => Some("texts are not added"),
+        Op::Inject(inject) => inject.items.iter().find_map(|item| match item.kind {
+            InjectKind::Text => None,
+            _ => Some("what would be added is not on record: only fixed texts are added"),
+        }),
+        Op::TotalCap(cap) if cap.unit != Unit::Bytes => Some("a total is counted in bytes only"),
         Op::Stack(_) if step.trigger.is_some() || policy.steps.len() != 1 => {
             Some("a `stack` is the only step of its policy and has no trigger")
         }
@@ -68,37 +70,46 @@ fn needs_an_estimate(op: &Op) -> bool {
     }
 }
 
+/// Why a step that acts could not be carried out. A snapshot keeps the place in this list.
+pub(super) const WHY: [&str; 10] = [
+    AGAIN,
+    "a summary is due here, and none is on record for this range and these inputs",
+    "the deterministic summary is not made",
+    "a summary is due here, which the policy refuses",
+    "the request does not fit the context window",
+    "texts are not cut to a total",
+    "an amount rests on what is not known of the run",
+    "no summary is on record whose size could be assumed",
+    "results that stay beside a summary are not cut before it",
+    "the summary on record was made from other inputs",
+];
+/// For a reason that the list does not have.
+pub(super) const AGAIN: &str = "an earlier request of the conversation was refused";
+
+/// The place of a reason in the list.
+pub(super) fn number(why: &str) -> u8 {
+    let at = WHY.iter().position(|known| *known == why).unwrap_or(0);
+    u8::try_from(at).unwrap_or(0)
+}
+
 /// What stands in the way of a step that acts now.
 pub(super) fn acting(step: &Step) -> Option<&'static str> {
     match &step.op {
-        Op::Window(window) => in_part(window),
-        Op::Summary(summary) => Some(match summary.source {
+        Op::Summary(summary) => match summary.source {
+            SummarySource::Assumed => None,
             SummarySource::Recorded => {
-                "a summary is due here, and none is on record for this range and these inputs"
+                Some("a summary is due here, and none is on record for this range and these inputs")
             }
-            SummarySource::Assumed => "a summary of an assumed size is not put in its place",
-            SummarySource::Deterministic => "the deterministic summary is not made",
-            SummarySource::Refuse => "a summary is due here, which the policy refuses",
-        }),
-        Op::OnOverflow(guard) => Some(match guard.action {
-            OverflowAction::Error => "the request does not fit the context window",
-            _ => "the request does not fit, and what the policy does then is not carried out",
-        }),
-        Op::Repair(_) => Some("calls or results stand alone here, which are not mended"),
-        Op::DropReasoning(_) => Some("reasoning is not left out"),
-        Op::Media(_) => Some("media are not replaced"),
-        Op::TotalCap(_) => Some("texts are not cut to a total"),
+            SummarySource::Deterministic => Some("the deterministic summary is not made"),
+            SummarySource::Refuse => Some("a summary is due here, which the policy refuses"),
+        },
+        Op::OnOverflow(guard) => match guard.action {
+            OverflowAction::Error => Some("the request does not fit the context window"),
+            OverflowAction::Basic => Some("the deterministic summary is not made"),
+            OverflowAction::Unwind | OverflowAction::RetryDropOldest => None,
+        },
         _ => None,
     }
-}
-
-fn in_part(window: &Window) -> Option<&'static str> {
-    if window.keep.is_none() {
-        return Some("a window by share or by free tokens is not carried out");
-    }
-    let plain = window.parity == Parity::Any && window.gap_marker.is_empty();
-    let fits = window.keep.as_ref().is_none_or(|keep| keep.min == 0);
-    (!plain || !fits).then_some("a window with parity, marker or minimum is not carried out")
 }
 
 /// What decides whether a step would have to act.
@@ -117,11 +128,7 @@ pub(super) struct Found {
 }
 
 /// True when the step acts at this request.
-pub(super) fn acts(policy: &Policy, step: &Step, found: Found) -> bool {
-    // What a provider does is not on the wire.
-    if step.at == At::Server && policy.view == crate::policy::ViewKind::Wire {
-        return false;
-    }
+pub(super) fn acts(step: &Step, found: Found) -> bool {
     let due = match step.at {
         At::Overflow => found.overflows == Some(true),
         _ => true,

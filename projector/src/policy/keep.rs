@@ -134,6 +134,8 @@ record! {
         fit: bool = false,
         /// So many stay though they do not fit.
         min: u32 = 0,
+        /// The oldest stay, and not the newest.
+        oldest: bool = false,
     }
 }
 
@@ -147,7 +149,7 @@ fn some(keep: &KeepMessages, fields: &Fields<'_>) -> Result<(), Wrong> {
 impl KeepMessages {
     /// So many of the newest messages.
     pub fn messages(n: u64) -> Self {
-        Self { unit: KeepUnit::Messages, n, fit: false, min: 0 }
+        Self { unit: KeepUnit::Messages, n, fit: false, min: 0, oldest: false }
     }
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::fold::effect::UnitEffect;
 use crate::fold::list::{Ground, List, Listed};
 use crate::policy::op::Crossing;
-use crate::policy::{ClearResults, GainMode, KeepUnit, StopAt};
+use crate::policy::{ClearResults, GainMode, Keep, KeepResults, KeepUnit, StopAt};
 
 /// What the step remembers of a conversation.
 #[derive(Clone, Debug, Default)]
@@ -142,7 +142,7 @@ fn by_ids(
 }
 
 /// Position of the message that the kept part begins with.
-fn tail(list: &List, (layer, step): (usize, &ClearResults), border: usize) -> usize {
+pub(crate) fn tail(list: &List, (layer, step): (usize, &ClearResults), border: usize) -> usize {
     let begin = match step.keep.unit {
         KeepUnit::Messages => nth_last(list, layer, step.keep.n),
         KeepUnit::UserTurns => nth_turn(list, layer, step.keep.n),
@@ -151,6 +151,31 @@ fn tail(list: &List, (layer, step): (usize, &ClearResults), border: usize) -> us
         }
     };
     begin.unwrap_or(0)
+}
+
+/// Results that are old enough, by order.
+pub(crate) fn range(
+    list: &List,
+    ground: Ground<'_, '_>,
+    (layer, step): (usize, &ClearResults),
+) -> core::ops::Range<usize> {
+    let first = usize::try_from(step.keep.protect_first).unwrap_or(usize::MAX);
+    let border = border(list, ground, (layer, step)).min(list.results().len());
+    let first = first.max(stop(list, (layer, step), border)).min(border);
+    let end = gained(list, ground, (layer, step), first..border);
+    first..end.max(first)
+}
+
+/// Position of the first message that stays.
+pub(crate) fn begin(
+    list: &List,
+    ground: Ground<'_, '_>,
+    layer: usize,
+    keep: &KeepResults,
+) -> usize {
+    let plain = ClearResults { keep: Keep(keep.clone()), ..ClearResults::plain(0, "", false) };
+    let border = border(list, ground, (layer, &plain));
+    tail(list, (layer, &plain), border)
 }
 
 /// The first of the results that stay, by order.
@@ -246,16 +271,17 @@ fn gained(
     for result in wanted.clone() {
         let Some((position, unit)) = list.results().get(result).copied() else { continue };
         let Some(effect) = unit_effect(list, ground, position, unit) else { continue };
-        let Some(instead) = effect.instead(layer).filter(|_| list.reaches(position, layer)) else {
+        if !effect.is_for(layer) || !list.reaches(position, layer) {
             continue;
-        };
+        }
+        let instead = effect.instead(layer).map_or(0, |instead| instead.tokens);
         if step.sticky && list.is_acted_on(position, unit, layer) {
             continue;
         }
         gained += match gain.unit {
             KeepUnit::Results | KeepUnit::Messages | KeepUnit::UserTurns => 1,
             KeepUnit::Tokens if gain.mode == GainMode::Stop => {
-                effect.tokens.saturating_sub(instead.tokens)
+                effect.tokens.saturating_sub(instead)
             }
             KeepUnit::Tokens => effect.tokens,
         };

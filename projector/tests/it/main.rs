@@ -35,3 +35,5 @@ mod snapshot;
 mod texts;
 #[cfg(test)]
 mod vectors;
+#[cfg(test)]
+mod wide;

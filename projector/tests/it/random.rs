@@ -9,7 +9,7 @@ use projector::policy::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::run::{Made, Run};
+use crate::run::{Block, Made, Run};
 
 /// Texts that escape differently, have several lines, or are what policies put in their place.
 const TEXTS: [&str; 10] = [
@@ -52,6 +52,7 @@ pub(crate) fn play(script: &Script) -> Made {
                 run.tell_again(session, call, text);
             }
             6 => edit(&mut run, session, a, b),
+            7 if c % 3 == 0 => think(&mut run, session, a, text),
             7 => {
                 session = sessions[a % 2];
                 run.escape(ESCAPES[b % ESCAPES.len()]);
@@ -73,6 +74,15 @@ fn ask(run: &mut Run, session: usize, a: usize) {
     }
     let tools: Vec<_> = (0..=a % 3).map(|nth| TOOLS[(a / 3 + nth) % TOOLS.len()]).collect();
     run.ask(session, &tools);
+}
+
+fn think(run: &mut Run, session: usize, a: usize, text: &str) {
+    if !run.is_unanswered(session) {
+        run.request(session, &[]);
+    }
+    let call = Block::Call(TOOLS[a % TOOLS.len()]);
+    let blocks = [Block::Reasoning(text), Block::Text(text), call, Block::Reasoning("more"), call];
+    run.answer(session, &blocks[a % 3..=2 + a % 3]);
 }
 
 fn tell(run: &mut Run, session: usize, a: usize, b: usize, c: usize) {
@@ -162,5 +172,77 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
     (caps, others).prop_map(|(mut steps, others)| {
         steps.extend(others);
         Policy::new("random", steps)
+    })
+}
+
+/// Steps as a policy file says them, one of each kind and some of their parameters.
+const STEPS: [&str; 26] = [
+    "op = \"drop_reasoning\"\nat = \"request\"\nkeep = \"none\"",
+    "op = \"drop_reasoning\"\nat = \"event\"\nkeep = \"last_message\"",
+    "op = \"drop_reasoning\"\nat = \"request\"\nkeep = \"turns\"\nn = 1\nremove_empty = false",
+    "op = \"clear_results\"\nreplace = \"remove_pair\"\nkeep = 1\nsticky = false",
+    "op = \"clear_results\"\nreplace = \"remove_pair\"\nkeep = 2\nsticky = true\n\
+     empty_messages = \"remove\"",
+    "op = \"clear_results\"\nreplace = \"remove_pair\"\nsticky = false\n\
+     orphan_reasoning = \"drop\"\n\
+     keep = { unit = \"messages\", n = 2, ids_in_tail = true }\nempty_messages = \"remove\"",
+    "op = \"clear_results\"\nreplacement = \"-\"\nsticky = true\n\
+     keep = { unit = \"tokens\", n = 9, stop_at = [\"summary\", \"cleared\"] }",
+    "op = \"repair\"\norphan_output = \"drop\"\norphan_call = \"drop\"\nunique_output = true\n\
+     batch_atomic = true\nthinking_loop_atomic = true",
+    "op = \"repair\"\norphan_output = \"drop\"\nmissing_output = \"\\\"none\\\"\"",
+    "op = \"window\"\nat = \"event\"\nprotect_head = 1\ndrop_per_mille = 500\nparity = \"even\"\n\
+     boundary = \"any\"\ngap_marker = \"[{n} hidden]\"\n\
+     trigger = { metric = \"messages\", cmp = \">\", value = 6 }",
+    "op = \"window\"\nat = \"request\"\nprotect_head = 0\nkeep = 4\nboundary = \"assistant\"\n\
+     gap_marker = \"[{n} hidden]\"",
+    "op = \"window\"\nat = \"overflow\"\nprotect_head = 1\nunwind_until_free = 40\n\
+     boundary = \"any\"",
+    "op = \"window\"\nprotect_head = 1\nkeep = { unit = \"tokens\", n = 30, min = 2 }\n\
+     boundary = \"no_tool\"",
+    "op = \"window\"\nprotect_head = 1\nkeep = { unit = \"messages\", n = 3, oldest = true }\n\
+     boundary = \"any\"",
+    "op = \"summary\"\nat = \"event\"\nsource = \"assumed\"\nassumed_tokens = 20\n\
+     place = \"start\"\n\
+     retain = { recent_messages = 3, boundary = \"safe_group\" }\n\
+     trigger = { metric = \"messages\", cmp = \">\", value = 7 }\n\
+     append = [{ role = \"assistant\", text = \"Ok.\" }]",
+    "op = \"summary\"\nat = \"event\"\nsource = \"assumed\"\nassumed_tokens = 5\n\
+     place = \"after_head\"\nretain = { head = 1, recent_tokens = 30 }\n\
+     trigger = { metric = \"est_tokens\", cmp = \">\", value = 90 }",
+    "op = \"summary\"\nat = \"event\"\nsource = \"assumed\"\nplace = \"end\"\n\
+     retain = { user_messages_tokens = 10 }\nrole = \"assistant\"\n\
+     trigger = { metric = \"tool_uses\", cmp = \">=\", value = 3 }",
+    "op = \"summary\"\nat = \"event\"\nsource = \"recorded\"\nplace = \"start\"\nretain = { }\n\
+     trigger = { metric = \"messages\", cmp = \">\", value = 9 }",
+    "op = \"inject\"\nat = \"request\"\non = \"start\"\n\
+     items = [{ kind = \"text\", text = \"rules\" }]",
+    "op = \"inject\"\nat = \"request\"\non = \"after_summary\"\n\
+     items = [{ kind = \"text\", text = \"rules that are long\", each = 2 }]",
+    "op = \"dedupe_reads\"\npath_arguments = [\"n\"]\nreplacement = \"old\"\nsticky = true",
+    "op = \"dedupe_reads\"\npath_arguments = [\"n\"]\nreplacement = \"\"\nsticky = false\n\
+     equal_only = true\nmin_batch_bytes = 4",
+    "op = \"cap_args\"\nunit = \"cp\"\nthreshold = 0\nhead = 1\nmarker = \"...\"\nkeep = 1",
+    "op = \"on_overflow\"\nat = \"overflow\"\naction = \"unwind\"\nfree_tokens = 20",
+    "op = \"on_overflow\"\nat = \"overflow\"\naction = \"retry_drop_oldest\"",
+    "op = \"total_cap\"\nunit = \"b\"\nlimit = 60\norder = \"largest_first\"\n\
+     floors = [{ kind = \"tool_result\", n = 3 }]\nshape = \"head\"\nmarker = \"[{n}]\"",
+];
+
+/// A policy of several steps of any kind.
+pub(crate) fn wide_policy() -> impl Strategy<Value = Policy> {
+    let steps = prop::collection::vec(0..STEPS.len(), 1..4);
+    let estimator = select(vec!["b4ceil", "u16_4ceil", "lc_approx"]);
+    (steps, estimator, any::<bool>()).prop_map(|(steps, estimator, cap)| {
+        let mut text =
+            vec![format!("name = \"wide\"\nestimator = \"{estimator}\"\nwindow = 100\n")];
+        if cap {
+            let cap = "[[step]]\nop = \"cap_text\"\nat = \"result\"\nunit = \"cp\"\nlimit = 12\n\
+                       shape = \"head\"\nmarker = \"[{n}]\"\nmarker_in_limit = false\n";
+            text.push(cap.to_owned());
+        }
+        text.extend(steps.into_iter().map(|step| format!("[[step]]\n{}\n", STEPS[step])));
+        let text = text.concat();
+        Policy::from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     })
 }

@@ -98,6 +98,15 @@ impl Model {
     }
 }
 
+/// A block of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Block<'b> {
+    Reasoning(&'b str),
+    Text(&'b str),
+    /// A call of this tool.
+    Call(&'b str),
+}
+
 /// A history, its artifacts, and what they must say.
 #[derive(Debug)]
 pub(crate) struct Made {
@@ -357,6 +366,69 @@ impl Run {
             Role::Assistant,
         );
         calls
+    }
+
+    /// The answer to the conversation's last request, and the message that repeats it.
+    pub(crate) fn answer(&mut self, session: usize, blocks: &[Block<'_>]) -> Vec<usize> {
+        let request = self.sessions[session].last.clone().unwrap().0;
+        self.sessions[session].unanswered = false;
+        let (mut items, mut pieces, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        for (group, block) in blocks.iter().enumerate() {
+            let begin = if group == 0 { "{\"role\":\"assistant\",\"content\":[" } else { "," };
+            pieces.push(literal(begin));
+            let item = u16::try_from(items.len()).unwrap();
+            let said = |kind, text: &str| AnswerItem {
+                kind,
+                complete: true,
+                text: inline(text.as_bytes()),
+                item_id: None,
+                call_id: None,
+                name: None,
+            };
+            match block {
+                Block::Reasoning(text) => {
+                    let value = self.own(text);
+                    pieces.push(literal("{\"thinking\":\""));
+                    pieces.push(self.slot(SlotKind::THINKING, group, text, value));
+                }
+                Block::Text(text) => {
+                    items.push(said(ItemKind::Text, text));
+                    let value = HoleValue::AnswerText { request, item };
+                    pieces.push(literal("{\"text\":\""));
+                    pieces.push(self.slot(SlotKind::ASSISTANT_TEXT, group, text, value));
+                }
+                Block::Call(tool) => {
+                    let call = self.model.calls.len() + calls.len();
+                    let (id, arguments) = (format!("call_{call}"), "{}");
+                    items.push(AnswerItem {
+                        call_id: Some(inline(id.as_bytes())),
+                        name: Some(inline(tool.as_bytes())),
+                        ..said(ItemKind::ToolCall, arguments)
+                    });
+                    pieces.push(literal("{\"id\":\""));
+                    let value = HoleValue::AnswerCallId { request, item };
+                    pieces.push(self.slot(SlotKind::CALL_ID, group, &id, value));
+                    pieces.push(literal("\",\"input\":\""));
+                    let value = HoleValue::AnswerText { request, item };
+                    pieces.push(self.slot(SlotKind::ARGUMENTS, group, arguments, value));
+                    calls.push(((*tool).to_owned(), item));
+                }
+            }
+            pieces.push(literal("\"}"));
+        }
+        pieces.push(literal("]}"));
+        self.push(Event::ResponseReceived(answered(request, items)));
+        let mut numbers = Vec::new();
+        for (tool, item) in calls {
+            let call = ToolCallId::new(narrow(self.model.calls.len()));
+            self.push(Event::ToolCalled(ToolCalled { call, request, item }));
+            numbers.push(self.model.calls.len());
+            let dropped = Dropped::Unknown;
+            self.model.calls.push(Call { tool, dropped, returned: false, request, item, session });
+        }
+        let part = Part { pieces, calls: numbers.clone(), ..Part::default() };
+        self.add(session, part, Role::Assistant);
+        numbers
     }
 
     /// Calls return, and one message carries their results.

@@ -92,7 +92,7 @@ fn messages(history: &History, segments: &[Segment]) -> Vec<Message> {
                 open = false;
                 continue;
             }
-            Segment::Inserted { .. } | Segment::Mark { .. } => None,
+            Segment::Inserted { .. } | Segment::Added { .. } | Segment::Mark { .. } => None,
         };
         if let Some(part) = part {
             let info = history.part(part);
@@ -118,7 +118,7 @@ fn messages(history: &History, segments: &[Segment]) -> Vec<Message> {
                 let here = slots.iter().position(|slot| slot.offset as usize == at);
                 (here, Piece::Inserted(text.clone()))
             }
-            Segment::Separator | Segment::Mark { .. } => continue,
+            Segment::Separator | Segment::Added { .. } | Segment::Mark { .. } => continue,
         };
         if let Some(pieces) = slot.and_then(|slot| message.slots.get_mut(slot)) {
             pieces.push(piece);

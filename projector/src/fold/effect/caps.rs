@@ -10,6 +10,7 @@ use ledger::event::TextMeasure;
 
 use crate::fold::index::Unit;
 use crate::fold::program::{Chain, Program};
+use crate::measure::TokenCounter;
 use crate::memo::Piece;
 use crate::policy::{Amount, CapText, Op, Unit as Counted};
 use crate::text::{self, Context, PartShown, TextPart, Unknown};
@@ -124,9 +125,10 @@ pub(super) fn chained<'t>(
     unit: &Unit,
     chain: &Chain<'_>,
     program: &Program<'_>,
+    counter: Option<&dyn TokenCounter>,
 ) -> Result<Vec<Shown<'t>>, (usize, Unknown)> {
     let name = program.tool_name(unit.tool).unwrap_or_default();
-    let context = Context { budget: program.budget, counter: None, values: &[("tool", name)] };
+    let context = Context { budget: program.budget, counter, values: &[("tool", name)] };
     let mut shown: Vec<_> = texts.iter().map(|text| Shown::of(text)).collect();
     for (nth, (index, step)) in chain.caps.iter().enumerate() {
         if step.applies.single_part && texts.len() != 1 {

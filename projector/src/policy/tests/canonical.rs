@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::{full, with};
 use crate::policy::{CapText, ClearResults, Policy, Shape, Step, Unit, presets};
 
-const GOLDEN_ID: &str = "6c894fde5a8d971dd33ca38309b241ae3c87e696f207d0bce9d4a2748d083159";
+const GOLDEN_ID: &str = "142a3113ee3ea2d027de5176a1b6bee88d71f976257582b71461baf9e98f60c4";
 const RECORDED: &str = "\
 counterfold.policy/2
 estimator=b4ceil
