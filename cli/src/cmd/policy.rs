@@ -190,6 +190,9 @@ struct ShowDocument<'n> {
     id: &'n str,
     policy_id: String,
     params: PolicyParams,
+    /// What the policy does to the prefix cache, and each of its steps.
+    cache: &'static str,
+    step_cache: Vec<&'static str>,
     canonical: String,
 }
 
@@ -207,7 +210,11 @@ fn show(args: &ShowArgs, ui: &mut Ui) -> Ended {
             }
             ui.content(toml.as_bytes(), false)?;
             match &named {
-                Ok(named) => ui.note(format_args!("policy id {}", named.policy.id())),
+                Ok(named) => {
+                    ui.note(format_args!("policy id {}", named.policy.id()));
+                    let class = named.policy.cache_class().word();
+                    ui.note(format_args!("prefix cache: {class}"));
+                }
                 Err(failure) => ui.warning(failure),
             }
         }
@@ -218,6 +225,13 @@ fn show(args: &ShowArgs, ui: &mut Ui) -> Ended {
                 id: &named.id,
                 policy_id: named.policy.id().to_string(),
                 params: policies::params(&named.policy),
+                cache: named.policy.cache_class().word(),
+                step_cache: named
+                    .policy
+                    .steps
+                    .iter()
+                    .map(|step| step.cache_class().word())
+                    .collect(),
                 canonical: named.policy.canonical(),
             })?;
         }

@@ -34,7 +34,7 @@ fn the_built_in_policies_and_their_ids_do_not_change() {
      at every request
     clear-60k-keep-3                       1b661d5d5c5d  clears tool outputs but the newest 3,\
      when est_tokens > 60,000, for good
-    window-20                              c8e7616c1830  keeps the first 2 and the newest 20 m\
+    window-20                              573e4bc92708  keeps the first 2 and the newest 20 m\
     essages, and whole tool exchanges
     "#);
 }

@@ -6,6 +6,7 @@
 mod about;
 mod amount;
 mod applies;
+mod cache;
 mod canonical;
 mod keep;
 pub(crate) mod node;
@@ -23,6 +24,7 @@ use alloc::vec::Vec;
 pub use about::{About, Evidence};
 pub use amount::{Amount, Budget, Rule, share};
 pub use applies::{Applies, TextKind};
+pub use cache::CacheClass;
 use canonical::CANONICAL_VERSION;
 pub use canonical::PolicyId;
 pub use keep::{GainMode, Keep, KeepMessages, KeepResults, KeepUnit, MinGain, StopAt, WindowKeep};

@@ -12,6 +12,7 @@ use super::{
     TEXT_BYTES_MAX, Trigger, Unit, Window,
 };
 
+mod cache;
 mod canonical;
 mod layers;
 
