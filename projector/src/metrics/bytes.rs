@@ -97,6 +97,7 @@ impl<'c> Cursor<'c> {
                 }
             }
             Segment::Inserted { text, escape, .. } => escape.escape_into(text, &mut self.window),
+            Segment::Added { bytes, .. } => self.window.extend_from_slice(bytes),
             // Neither marks nor what stands between messages is content of a prompt.
             Segment::Separator | Segment::Mark { .. } => {}
         }

@@ -33,7 +33,8 @@ pub(crate) struct Shown {
 /// A message.
 #[derive(Clone, Debug)]
 struct Message {
-    part: PartNo,
+    /// The recorded message; `None` for one of the policy.
+    part: Option<PartNo>,
     /// Its segments among those of all messages.
     segments: Range<usize>,
     /// Blocks behind it.
@@ -106,7 +107,7 @@ impl Prompt {
 
     /// True when a part is among the messages.
     pub(crate) fn has(&self, part: PartNo) -> bool {
-        self.messages.iter().rev().any(|message| message.part == part)
+        self.messages.iter().rev().any(|message| message.part == Some(part))
     }
 
     /// Goes on to the next view of the conversation.
@@ -276,7 +277,11 @@ impl Prompt {
             let rest = items.get(from..).unwrap_or_default();
             let length = rest.iter().take_while(|segment| **segment != Segment::Separator).count();
             let segments = rest.get(..length).unwrap_or_default();
-            if let Some(part) = segments.iter().find_map(part_of) {
+            let part = segments.iter().find_map(part_of);
+            if part.is_none() {
+                self.add_added(segments, from..from + length, scale);
+            }
+            if let Some(part) = part {
                 let outline = texts.outline.part(part);
                 let mut build = Build::new(outline);
                 let shown = build.message(texts, sizes, request, part, segments)?;
@@ -287,7 +292,7 @@ impl Prompt {
                 }
                 step.come.extend(shown.iter().cloned());
                 self.messages.push(Message {
-                    part,
+                    part: Some(part),
                     segments: from..from + length,
                     blocks: self.blocks.len(),
                     shown,
@@ -298,6 +303,41 @@ impl Prompt {
         }
         self.items = items;
         Ok(())
+    }
+
+    /// A message of the policy.
+    fn add_added(&mut self, segments: &[Segment], place: Range<usize>, scale: Scale) {
+        let added = segments.iter().filter_map(|segment| match segment {
+            Segment::Added { bytes, .. } => Some(bytes.as_slice()),
+            _ => None,
+        });
+        let (hash, length) = added
+            .flatten()
+            .fold((0xcbf2_9ce4_8422_2325, 0), |(hash, n), byte| (hash_with(hash, *byte), n + 1));
+        if length == 0 {
+            return;
+        }
+        let before = self.bytes();
+        let after = before.saturating_add(length);
+        self.blocks.push(Block {
+            hash,
+            tokens: scale.tokens(after) - scale.tokens(before),
+            section: Section::Messages,
+            said: Said::Input,
+            mark: None,
+            ends_message: true,
+        });
+        self.ends.push(after);
+        let mut voices = Voices::default();
+        if let Some(sum) = voices.get_mut(Voice::Markers.index()) {
+            *sum = length;
+        }
+        for (sum, part) in self.voices.iter_mut().zip(&voices) {
+            *sum += part;
+        }
+        let blocks = self.blocks.len();
+        let message = Message { part: None, segments: place, blocks, shown: Vec::new(), voices };
+        self.messages.push(message);
     }
 
     fn push(&mut self, build: Build<'_>, section: Section, scale: Scale) {
@@ -355,6 +395,7 @@ fn split(outline: &Outline, view: View) -> (Vec<PartNo>, Vec<Segment>) {
     for segment in view.segments {
         let Some(part) = part_of(&segment) else {
             // Marks, separators and texts of the policy stand among messages.
+            in_items |= matches!(segment, Segment::Added { .. });
             if in_items || !matches!(segment, Segment::Separator) {
                 items.push(segment);
             }
@@ -395,6 +436,11 @@ pub(crate) fn part_of(segment: &Segment) -> Option<PartNo> {
 /// How many segments two lists begin with in common.
 fn common(left: &[Segment], right: &[Segment]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
+}
+
+/// A hash with one more byte.
+fn hash_with(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
 }
 
 /// A block that is being put together.
@@ -512,6 +558,10 @@ impl<'o> Build<'o> {
                         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
                     });
                     self.text(offset, Voice::Markers, hash, escape.escaped_bytes(text));
+                }
+                Segment::Added { bytes, .. } => {
+                    let hash = bytes.iter().fold(0x8422_2325, |hash, byte| hash_with(hash, *byte));
+                    self.text(offset, Voice::Markers, hash, bytes.len() as u64);
                 }
                 Segment::Mark { index } => {
                     let Some(mark) = request.overlays().get(*index) else { continue };
