@@ -632,7 +632,13 @@ impl List {
             sums.take(&entry.sizes(effect, before(layer), counted));
         }
         change(entry);
+        let emptied = entry.emptied;
         entry.emptied = entry.empties(effect, (self.removing, self.keeping));
+        if emptied & !entry.emptied != 0 {
+            for revived in self.revived.iter_mut().skip(layer + 1) {
+                *revived = Some(revived.map_or(position, |first| first.min(position)));
+            }
+        }
         for (layer, sums) in self.sums.iter_mut().enumerate().skip(layer + 1) {
             sums.add(&entry.sizes(effect, before(layer), counted));
         }

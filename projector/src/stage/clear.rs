@@ -54,19 +54,21 @@ pub(crate) fn run(
         by_ids(list, ground, (layer, step), state, first..border);
         return;
     }
-    state.border = state.border.max(first);
+    // Where the walk ends moves too: then all that it comes to is looked at again.
+    let moves = !step.keep.stop_at.is_empty();
+    let old = state.border;
+    state.border = if moves { first } else { old.max(first) };
     if !step.sticky {
         let border = gained(list, ground, (layer, step), first.min(border)..border);
-        if !step.keep.stop_at.is_empty() {
-            // Where the walk ends moves too, so that what was cleared before may stay now.
-            (0..first.min(state.border)).for_each(|result| {
+        if moves {
+            (0..first).for_each(|result| {
                 set(list, ground, (layer, step), result, false);
             });
         }
         for result in state.border..border {
             set(list, ground, (layer, step), result, true);
         }
-        for result in border..state.border {
+        for result in border..old.max(state.border) {
             set(list, ground, (layer, step), result, false);
         }
         state.border = border;
