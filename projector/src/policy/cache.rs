@@ -38,12 +38,11 @@ impl Step {
                 self.cap(amounts.into_iter().flatten().all(|it| it.fixed().is_some()))
             }
             Op::CapParts(cap) => self.cap(Amount::fixed(cap.limit).is_some()),
-            Op::CapArgs(_) | Op::TotalCap(_) => seldom,
             Op::ClearResults(clear) => self.clears(clear),
             Op::DedupeReads(reads) if reads.min_batch_bytes > 0 && reads.sticky => {
                 CacheClass::Batch
             }
-            Op::DedupeReads(_) => seldom,
+            Op::CapArgs(_) | Op::TotalCap(_) | Op::DedupeReads(_) => seldom,
             Op::DropReasoning(drop) => reasoning(drop),
             Op::Media(media) if media.keep > 0 && media.action != MediaAction::Keep => seldom,
             Op::Media(_) | Op::Repair(_) | Op::Tools(_) => CacheClass::Stable,
