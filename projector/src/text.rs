@@ -95,8 +95,22 @@ impl Context<'_> {
 impl Shown {
     pub(crate) fn of(text: &str, pieces: Vec<Piece>) -> Self {
         let kept: usize = pieces.iter().map(Piece::kept_bytes).sum();
-        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
-        Self { pieces, hidden_bytes: text.len().saturating_sub(kept) as u64 }
+        let mut shown = Vec::with_capacity(pieces.len());
+        for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+            // Halves of which the text between is gone make a character, as they do in a string
+            // of UTF-16.
+            match (shown.last(), &piece) {
+                (Some(&Piece::Half(high)), &Piece::Half(low)) => match pair(high, low) {
+                    Some(whole) => {
+                        shown.pop();
+                        shown.push(Piece::Inserted(whole.into()));
+                    }
+                    None => shown.push(piece),
+                },
+                _ => shown.push(piece),
+            }
+        }
+        Self { pieces: shown, hidden_bytes: text.len().saturating_sub(kept) as u64 }
     }
 
     /// True when what is shown is Unicode text.
@@ -137,6 +151,11 @@ impl Shown {
         }
         out
     }
+}
+
+/// The character of two halves.
+fn pair(high: u16, low: u16) -> Option<char> {
+    char::decode_utf16([high, low]).next().and_then(Result::ok)
 }
 
 impl Piece {

@@ -82,7 +82,8 @@ impl<'t> Chain<'t> {
                 Piece::Inserted(text) => {
                     Piece::Inserted(text.get(start..end).unwrap_or_default().into())
                 }
-                Piece::Half(unit) => Piece::Half(*unit),
+                // The step has looked at U+FFFD, and so that is what it leaves.
+                Piece::Half(_) => Piece::Inserted(char::REPLACEMENT_CHARACTER.into()),
             });
         }
         out

@@ -171,3 +171,29 @@ proptest! {
         prop_assert_eq!(shown.lossy(&text), plain);
     }
 }
+
+#[test]
+fn halves_that_meet_are_a_character() {
+    let text = "\u{1f600}\u{1f600}";
+    let shape = Shape::Middle(Split::Fixed { head: 1, tail: 1 });
+    let cap = CapText { boundary: Edge::Raw, ..CapText::plain(Unit::Utf16, 2, shape, "") };
+    let shown = cut(&cap, text).unwrap();
+    assert_eq!(shown.pieces, [Piece::Inserted("\u{1f600}".into())]);
+    let chain = Chain::of(text).then(&shown);
+    assert_eq!(chain.text(), shown.lossy(text));
+}
+
+#[test]
+fn a_half_that_another_step_has_looked_at_is_a_replacement() {
+    let text = "\u{1f600}ab\u{1f600}";
+    let ends = Shape::Middle(Split::Fixed { head: 1, tail: 1 });
+    let outer = CapText { boundary: Edge::Raw, ..CapText::plain(Unit::Utf16, 2, ends, "-") };
+    let first = cut(&outer, text).unwrap();
+    assert_eq!(first.lossy(text), "\u{fffd}-\u{fffd}");
+    let inner = CapText::plain(Unit::Chars, 2, ends, "");
+    let plain = first.lossy(text);
+    let second = cut(&inner, &plain).unwrap();
+    let chain = Chain::of(text).then(&first).then(&second);
+    assert_eq!(chain.text(), "\u{fffd}\u{fffd}");
+    assert_eq!(chain.into_shown().lossy(text), "\u{fffd}\u{fffd}");
+}
