@@ -98,7 +98,7 @@ pub struct RequestCaptured {
     pub attempt: u16,
     /// The first attempt, when this is not it.
     pub attempt_of: Option<RequestId>,
-    /// Tag of the [`Dialect`](crate::wire::Dialect).
+    /// Tag of the [`Dialect`].
     pub dialect: u8,
     /// The model it names.
     pub model: Option<Content>,
