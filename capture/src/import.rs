@@ -75,6 +75,8 @@ pub struct ImportOptions<'a> {
     pub now_unix_ns: u64,
     /// Fixed identities for fixtures; random ones otherwise.
     pub identity: Option<Identity>,
+    /// Name of the recording; that of the file otherwise.
+    pub name: Option<&'a str>,
     /// What the client wrote beside the wire: an archive or a folder.
     pub session: Option<&'a Path>,
     /// Called now and then with the entries and bytes read so far.
@@ -105,8 +107,9 @@ pub fn import_har(
     into: &Path,
     options: &mut ImportOptions<'_>,
 ) -> Result<ImportReport, ImportError> {
-    let name =
-        recording_name(path).ok_or_else(|| ImportError::NoName { path: path.to_path_buf() })?;
+    let own = || recording_name(path);
+    let name = options.name.map(str::to_owned).or_else(own);
+    let name = name.ok_or_else(|| ImportError::NoName { path: path.to_path_buf() })?;
     let recording = into.join(&name);
     let redactor = Redactor::core();
     if recording.exists() {

@@ -73,6 +73,8 @@ pub struct AcpOptions<'a> {
     pub now_unix_ns: u64,
     /// Fixed identities for fixtures; random ones otherwise.
     pub identity: Option<Identity>,
+    /// Name of the recording; that of the file otherwise.
+    pub name: Option<&'a str>,
     /// Names of the tools that the client's servers offer. Without them, every call is native.
     pub tools: Vec<String>,
 }
@@ -120,7 +122,9 @@ pub fn import_acp(
     into: &Path,
     options: &AcpOptions<'_>,
 ) -> Result<AcpReport, AcpError> {
-    let name = recording_name(path).ok_or_else(|| AcpError::NoName { path: path.to_path_buf() })?;
+    let own = || recording_name(path);
+    let name = options.name.map(str::to_owned).or_else(own);
+    let name = name.ok_or_else(|| AcpError::NoName { path: path.to_path_buf() })?;
     let recording = into.join(&name);
     let redactor = Redactor::core();
     if recording.exists() {

@@ -4,6 +4,8 @@
 //! members (perhaps of all messages) and `$rewindTo` a message. A message of the model holds its
 //! calls with their results; since 0.39 the results come as a message of their own as well.
 
+use std::collections::BTreeSet;
+
 use ledger::id::RequestId;
 use ledger::recorder::{RawKey, RecordError};
 use ledger::wire::Dialect;
@@ -93,9 +95,11 @@ struct Chat {
     known: Vec<Known>,
     pending: Option<Pending>,
     /// Marks of messages of the model that were answers already.
-    answered: std::collections::BTreeSet<String>,
+    answered: BTreeSet<String>,
     /// Results of the last calls, until a message brings them.
     results: Option<Vec<u8>>,
+    /// Ids of the calls of the answers so far.
+    called: BTreeSet<String>,
 }
 
 impl Chat {
@@ -119,6 +123,7 @@ impl Chat {
         }
         let item = object(&[("role", b"\"model\""), ("parts", &parts)]);
         scribe.say(talk, Tag::Answer, item);
+        self.called.extend(call_ids(&message).map(str::to_owned));
         self.results = results(&message);
         Ok(())
     }
@@ -154,16 +159,41 @@ impl Chat {
             }
             return Ok(Fate::Used);
         }
+        if is_calls_alone(json) && self.more_calls(json) {
+            return Ok(Fate::Used);
+        }
         let place = self.known.iter().position(|known| id.is_some() && known.id == id);
         if let Some(place) = place {
             return self.change(place, json, scribe);
         }
         self.close(scribe)?;
         self.own_results(Some(json), scribe)?;
-        self.add(json, scribe)
+        self.add(json, false, scribe)
     }
 
-    fn add(&mut self, json: &Json<'_>, scribe: &mut Scribe) -> Result<Fate, Stop> {
+    /// Calls that stand in a message of their own, which is written again with each new one:
+    /// those that are new are calls of the answer before. False when they are not.
+    fn more_calls(&mut self, json: &Json<'_>) -> bool {
+        let new = |call: &&Json<'_>| call.str("id").is_none_or(|id| !self.called.contains(id));
+        let calls: Vec<&[u8]> =
+            json.items("toolCalls").iter().filter(new).map(|it| it.raw).collect();
+        let Some(pending) = &mut self.pending else { return calls.is_empty() };
+        let Some(answer) = json::whole(&pending.raw).filter(|it| it.some("tokens").is_some())
+        else {
+            return calls.is_empty();
+        };
+        let calls = list(&calls);
+        let own = answer.members().iter().filter(|(name, _)| name != "toolCalls");
+        let mut members: Vec<(&str, &[u8])> =
+            own.map(|(name, value)| (name.as_ref(), value.raw)).collect();
+        members.push(("toolCalls", &calls));
+        let merged = object(&members);
+        pending.raw = merged;
+        true
+    }
+
+    /// A message that was not there; a `copy` without counts is one of an answer of before.
+    fn add(&mut self, json: &Json<'_>, copy: bool, scribe: &mut Scribe) -> Result<Fate, Stop> {
         let talk = self.talk(scribe)?;
         let before = scribe.length(talk);
         let id = json.name("id").map(str::to_owned);
@@ -178,7 +208,11 @@ impl Chat {
                 scribe.say(talk, tag, object(&[("role", b"\"user\""), ("parts", &parts)]));
             }
             Some("gemini" | "qwen" | "model" | "assistant") => {
-                let is_new = mark(json).is_none_or(|mark| self.answered.insert(mark));
+                let bare = json.some("tokens").is_none();
+                // A history that is written anew has neither counts nor a model.
+                let copy = copy || (!self.answered.is_empty() && json.name("model").is_none());
+                let is_new =
+                    !(copy && bare) && mark(json).is_none_or(|mark| self.answered.insert(mark));
                 let setting = Setting::of_model(json.name("model"));
                 let request = if is_new { scribe.ask(talk, &setting)? } else { None };
                 self.pending = Some(Pending { id: id.clone(), request, raw: json.raw.to_vec() });
@@ -231,7 +265,7 @@ impl Chat {
         for json in more {
             self.close(scribe)?;
             self.own_results(Some(json), scribe)?;
-            self.add(json, scribe)?;
+            self.add(json, true, scribe)?;
         }
         Ok(())
     }
@@ -380,6 +414,23 @@ fn model_parts(message: &Json<'_>) -> Vec<Vec<u8>> {
         parts.push(object(&[("functionCall", &object(&members))]));
     }
     parts
+}
+
+fn call_ids<'j>(message: &'j Json<'_>) -> impl Iterator<Item = &'j str> {
+    message.items("toolCalls").iter().filter_map(|call| call.str("id"))
+}
+
+/// A message that holds calls, and neither words nor counts of an answer.
+fn is_calls_alone(json: &Json<'_>) -> bool {
+    let says = match json.get("content").map(|content| &content.value) {
+        Some(Value::Text(text)) => !text.is_empty(),
+        Some(Value::List(parts)) => !parts.is_empty(),
+        _ => false,
+    };
+    !says
+        && json.str("type") != Some("user")
+        && json.some("tokens").is_none()
+        && !json.items("toolCalls").is_empty()
 }
 
 /// The results that a message's calls hold, as parts.

@@ -23,6 +23,7 @@ struct Run {
 
 fn options(tools: &[&str]) -> AcpOptions<'static> {
     AcpOptions {
+        name: None,
         recorder: "test",
         now_unix_ns: 1,
         identity: None,

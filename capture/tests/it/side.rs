@@ -73,6 +73,7 @@ impl Joined {
         fs::write(&file, har_of(exchanges)).unwrap();
         let session = session(folder.path());
         let mut options = ImportOptions {
+            name: None,
             session: Some(&session),
             recorder: "test",
             now_unix_ns: 1,

@@ -203,6 +203,7 @@ pub(crate) fn import(file: &Path, into: &Path) -> Result<ImportReport, ImportErr
         file,
         into,
         &mut ImportOptions {
+            name: None,
             session: None,
             recorder: "test",
             now_unix_ns: identity.created_unix_ns,

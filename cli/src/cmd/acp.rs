@@ -129,6 +129,7 @@ pub(crate) fn import(args: &ImportArgs, ui: &mut Ui) -> Ended {
             recorder: RECORDER,
             now_unix_ns: now_unix_ns(),
             identity: None,
+            name: None,
             tools: args.tools.clone(),
         };
         let imported = make_folder(&args.into)
@@ -232,6 +233,7 @@ pub(crate) fn run(args: &AcpArgs, ui: &mut Ui) -> Ended {
             recorder: RECORDER,
             now_unix_ns: now_unix_ns(),
             identity: None,
+            name: None,
             tools: args.tools.clone(),
         },
         when_unrecorded: if args.best_effort { WhenUnrecorded::GoOn } else { WhenUnrecorded::Stop },

@@ -152,7 +152,7 @@ fn expand(word: &Path, allow_empty: bool) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn one(file: PathBuf, into: &Path, session: &Session, ui: &Ui) -> Imported {
-    match inputs::import(&file, into, session, ui) {
+    match inputs::import(&file, into, None, session, ui) {
         Ok(report) => Imported { file, report: Some(report), failure: None },
         Err(error) => {
             let failure = Some(map::import(&error));

@@ -33,10 +33,11 @@ impl Session {
     }
 }
 
-/// Makes a recording of `file` below `into`.
+/// Makes a recording of `file` below `into`, with this name or that of the file.
 pub(crate) fn import(
     file: &Path,
     into: &Path,
+    name: Option<&str>,
     session: &Session,
     ui: &Ui,
 ) -> Result<ImportReport, ImportError> {
@@ -48,6 +49,7 @@ pub(crate) fn import(
             .message(|| format!("{}, {}", number::counted(entries, "entry"), number::bytes(bytes)));
     };
     let mut options = ImportOptions {
+        name,
         session: session.as_deref(),
         recorder: concat!("counterfold ", env!("CARGO_PKG_VERSION")),
         now_unix_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),

@@ -26,7 +26,8 @@ impl Scratch {
         // Two files may have the same name.
         self.imported += 1;
         let into = self.folder()?.join(self.imported.to_string());
-        let report = import(file, &into, &Session::Beside, ui).map_err(|error| failure(&error))?;
+        let report =
+            import(file, &into, None, &Session::Beside, ui).map_err(|error| failure(&error))?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
         ui.note(format_args!(
             "imported {} for this command; `counterfold import har` keeps it",

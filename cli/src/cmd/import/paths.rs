@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use artifacts::redact::Redactor;
-use capture::acp::{AcpOptions, import_acp};
+use capture::acp::{AcpError, AcpOptions, import_acp};
+use capture::import::{ImportError, NameTaken};
 use capture::transcript::{
     Recognized, TranscriptError, TranscriptOptions, TranscriptReport, bundles, import_transcript,
 };
@@ -87,8 +88,10 @@ pub(crate) fn run(args: &PathsArgs, ui: &mut Ui) -> Ended {
         .collect();
     drop(progress);
     for (job, mut result) in made {
-        if let Job::Har { bundle, .. } = &job {
-            result.what = har(&bundle.main, &args.into, ui);
+        match &job {
+            Job::Har { bundle, .. } => result.what = har(&bundle.main, &args.into, ui),
+            Job::Acp { bundle, .. } => result.what = acp(&bundle.main, &args.into),
+            Job::Transcript { .. } => {}
         }
         index.remember(&job, &result)?;
         done.push(result);
@@ -144,31 +147,54 @@ fn one(job: &Job, redactor: &Redactor, progress: &Progress) -> Done {
             let made = import_transcript(bundle, staging, &options);
             settle(made, staging, recording)
         }
-        Job::Acp { into, .. } => {
-            let options = AcpOptions {
-                recorder: RECORDER,
-                now_unix_ns: now_unix_ns(),
-                identity: None,
-                tools: Vec::new(),
-            };
-            match import_acp(&bundle.main, into, &options) {
-                Ok(report) if report.skipped => What::Skipped(report.recording),
-                Ok(report) => {
-                    let calls = report.counts.calls;
-                    What::Other("acp", report.recording, 0, calls)
-                }
-                Err(error) => What::Failed(Failure::of(Kind::Format, &error)),
-            }
-        }
-        // HAR files are read one after the other, with a progress of their own.
-        Job::Har { .. } => What::Unknown,
+        // Names of these are taken as they come, and so they are read one after the other.
+        Job::Har { .. } | Job::Acp { .. } => What::Unknown,
     };
     progress.step();
     Done { source: bundle.main.clone(), bytes, what }
 }
 
+/// Makes a recording with the name of a file or, where another has that, with its folder's too.
+fn named<T, E>(
+    path: &Path,
+    mut make: impl FnMut(Option<&str>) -> Result<T, E>,
+    is_taken: impl Fn(&E) -> bool,
+) -> Result<T, E> {
+    const NAMES_MAX: usize = 10_000;
+    let mut made = make(None);
+    for name in plan::names(path).take(NAMES_MAX) {
+        if !made.as_ref().is_err_and(&is_taken) {
+            break;
+        }
+        made = make(Some(&name));
+    }
+    made
+}
+
+fn acp(path: &Path, into: &Path) -> What {
+    let make = |name: Option<&str>| {
+        let options = AcpOptions {
+            recorder: RECORDER,
+            now_unix_ns: now_unix_ns(),
+            identity: None,
+            name,
+            tools: Vec::new(),
+        };
+        import_acp(path, into, &options)
+    };
+    let is_taken = |error: &AcpError| matches!(error, AcpError::Taken(NameTaken::Other { .. }));
+    match named(path, make, is_taken) {
+        Ok(report) if report.skipped => What::Skipped(report.recording),
+        Ok(report) => What::Other("acp", report.recording, 0, report.counts.calls),
+        Err(error) => What::Failed(Failure::of(Kind::Format, &error)),
+    }
+}
+
 fn har(path: &Path, into: &Path, ui: &Ui) -> What {
-    match inputs::import(path, into, &Session::Beside, ui) {
+    let make = |name: Option<&str>| inputs::import(path, into, name, &Session::Beside, ui);
+    let is_taken =
+        |error: &ImportError| matches!(error, ImportError::Taken(NameTaken::Other { .. }));
+    match named(path, make, is_taken) {
         Ok(report) if report.skipped => What::Skipped(report.recording),
         Ok(report) => What::Other("har", report.recording, report.requests, 0),
         Err(error) => What::Failed(map::import(&error)),

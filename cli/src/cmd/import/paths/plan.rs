@@ -47,7 +47,7 @@ pub(super) enum Job {
     /// A HAR file.
     Har { bundle: Bundle, bytes: u64 },
     /// A log of an agent protocol.
-    Acp { bundle: Bundle, bytes: u64, into: PathBuf },
+    Acp { bundle: Bundle, bytes: u64 },
 }
 
 impl Job {
@@ -55,7 +55,7 @@ impl Job {
         match self {
             Self::Transcript { bundle, bytes, .. }
             | Self::Har { bundle, bytes }
-            | Self::Acp { bundle, bytes, .. } => (bundle, *bytes),
+            | Self::Acp { bundle, bytes } => (bundle, *bytes),
         }
     }
 }
@@ -96,9 +96,7 @@ pub(super) fn plan(
             Ok(None) if bundle.named => ended(bytes, What::Failed(unknown(&source, bytes))),
             Ok(None) => ended(bytes, What::Unknown),
             Ok(Some(Recognized::Har)) => plan.jobs.push(Job::Har { bundle, bytes }),
-            Ok(Some(Recognized::Acp)) => {
-                plan.jobs.push(Job::Acp { bundle, bytes, into: into.to_path_buf() });
-            }
+            Ok(Some(Recognized::Acp)) => plan.jobs.push(Job::Acp { bundle, bytes }),
             Ok(Some(_)) => match known(&bundle, bytes, into, index) {
                 Err(failure) => ended(bytes, What::Failed(failure)),
                 Ok(Some(recording)) => ended(bytes, What::Skipped(recording)),
@@ -166,7 +164,7 @@ fn job(
 }
 
 /// Names for the recording of a file, the best first.
-fn names(path: &Path) -> impl Iterator<Item = String> {
+pub(super) fn names(path: &Path) -> impl Iterator<Item = String> {
     let mut parts: Vec<String> = path
         .components()
         .rev()
