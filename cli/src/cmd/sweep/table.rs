@@ -76,23 +76,18 @@ pub(super) fn print(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
 
 /// A recording in which no policy has anything to work on.
 fn none(table: &mut Table, label: &str) {
-    let dash = || Cell::from("-");
-    table.row([
-        label.into(),
-        dash(),
-        "".into(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        dash(),
-        "no requests".into(),
-    ]);
+    unmeasured(table, [label.into(), "-".into(), "".into()], "no requests".into());
+}
+
+/// A row of what the first columns name, and a word for why nothing was measured of it.
+fn unmeasured(table: &mut Table, first: [Cell; 3], why: Cell) {
+    let mut cells: [Cell; 14] = core::array::from_fn(|_| Cell::from("-"));
+    let [named @ .., last] = &mut cells;
+    for (cell, first) in named.iter_mut().zip(first) {
+        *cell = first;
+    }
+    *last = why;
+    table.row(cells);
 }
 
 fn add(
@@ -114,25 +109,8 @@ fn add(
         None => cell(label.to_owned()),
     };
     if !row.is_good() {
-        let dash = || Cell::from("-");
-        let failed = Cell::toned("failed", Tone::Bad);
-        let id = row.policy.as_str().into();
-        table.row([
-            label,
-            id,
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            dash(),
-            failed,
-        ]);
+        let first = [label, row.policy.as_str().into(), "-".into()];
+        unmeasured(table, first, Cell::toned("failed", Tone::Bad));
         return;
     }
     let share = |per_mille: Option<u64>| {
