@@ -86,3 +86,26 @@ fn secrets_of_a_session_are_replaced_before_anything_is_stored() {
         assert!(!found, "{}", path.display());
     }
 }
+
+#[test]
+fn files_of_one_name_in_two_folders_are_two_recordings() {
+    let folder = Folder::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let logs = [("one", "acp/codex-acp-std.jsonl.zst"), ("two", "acp/gemini-acp-long.jsonl.zst")];
+    let wires = [("one", "har/mini-std.har.zst"), ("two", "har/codex-std.har.zst")];
+    for (name, files) in [("acp.jsonl.zst", logs), ("wire.har.zst", wires)] {
+        for (place, file) in files {
+            std::fs::create_dir_all(folder.path(&format!("in/{place}"))).unwrap();
+            let bytes = std::fs::read(fixtures.join(file)).unwrap();
+            folder.write(&format!("in/{place}/{name}"), &bytes);
+        }
+    }
+    for result in ["imported", "skipped"] {
+        let told = document(&folder, &["in"]);
+        let sources = told["sources"].as_array().unwrap();
+        let paths: Vec<_> = sources.iter().map(|it| it["path"].as_str().unwrap()).collect();
+        let wanted = ["runs/acp", "runs/wire", "runs/two-acp", "runs/two-wire"];
+        assert_eq!(paths, wanted);
+        assert!(sources.iter().all(|it| it["result"] == result), "{told}");
+    }
+}

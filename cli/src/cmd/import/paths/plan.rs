@@ -188,7 +188,7 @@ fn stem(name: &str) -> &str {
     let name = [".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     let ends = [
         ".jsonl", ".ndjson", ".json", ".eval", ".traj", ".db", ".yaml", ".yml", ".sqlite", ".pb",
-        ".lhar",
+        ".lhar", ".har",
     ];
     let mut name = name;
     while let Some(shorter) = ends.iter().find_map(|end| name.strip_suffix(end)) {
