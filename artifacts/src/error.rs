@@ -102,6 +102,12 @@ pub enum DamageReason {
     /// The stored bytes do not decompress.
     #[error("stored bytes do not decompress")]
     Compression,
+    /// The table of chunks does not fit the chunks, or the artifact.
+    #[error("table of chunks does not fit")]
+    ChunkTable,
+    /// The dictionary or base that the stored bytes need is not in the pack, or is damaged.
+    #[error("dictionary or base is missing or damaged")]
+    Base,
     /// The stored bytes decompress to another length than the header says.
     #[error("decompressed length differs from the header")]
     RawLength,

@@ -31,6 +31,19 @@ const RECORD_MAGIC: [u8; 4] = *b"EVA1";
 pub(crate) const CODEC_RAW: u16 = 0;
 /// The stored bytes are zstd frames that decompress to the artifact.
 pub(crate) const CODEC_ZSTD: u16 = 1;
+/// As [`CODEC_ZSTD`], with a dictionary that stands in the same pack.
+pub(crate) const CODEC_DICTIONARY: u16 = 2;
+/// As [`CODEC_ZSTD`], with another artifact of the same pack in front of the artifact.
+pub(crate) const CODEC_DELTA: u16 = 3;
+/// The longest artifact that is compressed with a dictionary: 64 KiB.
+pub const DICTIONARY_RAW_BYTES_MAX: u64 = 64 << 10;
+/// The longest dictionary: 128 KiB.
+pub const DICTIONARY_BYTES_MAX: u64 = 128 << 10;
+/// The longest artifact that is stored as its difference to another, and the longest such other:
+/// 8 MiB. Both together fit the largest window.
+pub const DELTA_RAW_BYTES_MAX: u64 = 8 << 20;
+/// Flag of a record: a dictionary of its pack, and no artifact of a run.
+const FLAG_DICTIONARY: u16 = 1;
 
 /// Says why the first 128 bytes of a file are not a pack header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,10 +127,34 @@ pub(crate) const HEADER_BYTES_FIELD: u32 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHeader {
     pub(crate) codec: u16,
+    /// The record is a dictionary of its pack, and no artifact of a run.
+    pub(crate) is_dictionary: bool,
     pub(crate) raw_bytes: u64,
     pub(crate) stored_bytes: u64,
+    /// What else of the pack is needed to read it; zeros if nothing.
+    pub(crate) base: BaseKey,
     pub(crate) id: ArtifactId,
     pub(crate) stored_crc: u32,
+}
+
+/// The first bytes of the id of a dictionary or base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BaseKey(pub(crate) [u8; 8]);
+
+impl BaseKey {
+    /// The key of the record with this id.
+    pub(crate) fn of(id: &ArtifactId) -> Self {
+        let (key, _) = id.as_bytes().split_first_chunk().expect("an id has 32 bytes");
+        Self(*key)
+    }
+
+    /// The lowest id with this key.
+    pub(crate) fn first_id(self) -> ArtifactId {
+        let mut id = [0; ID_BYTES];
+        let (key, _) = id.split_at_mut(self.0.len());
+        key.copy_from_slice(&self.0);
+        ArtifactId::from_bytes(id)
+    }
 }
 
 impl RecordHeader {
@@ -127,7 +164,7 @@ impl RecordHeader {
     /// |---|---|---|
     /// | 0 | 4 | magic `EVA1` |
     /// | 4 | 2 | codec: 0 raw, 1 zstd, 2 zstd with a dictionary, 3 zstd over a base blob |
-    /// | 6 | 2 | flags, zero |
+    /// | 6 | 2 | flags; bit 0: a dictionary of this pack |
     /// | 8 | 8 | raw length, at most 1 GiB |
     /// | 16 | 8 | stored length, at most 1 GiB |
     /// | 24 | 8 | first bytes of the id of the dictionary or base; zero for codecs 0 and 1 |
@@ -138,10 +175,10 @@ impl RecordHeader {
         let mut out = Fields::<RECORD_HEADER_BYTES>::new();
         out.put(&RECORD_MAGIC);
         out.put(&self.codec.to_le_bytes());
-        out.put(&[0; 2]);
+        out.put(&self.flags().to_le_bytes());
         out.put(&self.raw_bytes.to_le_bytes());
         out.put(&self.stored_bytes.to_le_bytes());
-        out.put(&[0; 8]);
+        out.put(&self.base.0);
         out.put(self.id.as_bytes());
         out.put(&self.stored_crc.to_le_bytes());
         out.seal()
@@ -159,17 +196,39 @@ impl RecordHeader {
         let flags = u16::from_le_bytes(fields.array());
         let raw_bytes = u64::from_le_bytes(fields.array());
         let stored_bytes = u64::from_le_bytes(fields.array());
-        let base = fields.array::<8>();
+        let base = BaseKey(fields.array());
         let id = ArtifactId::from_bytes(fields.array::<ID_BYTES>());
         let stored_crc = u32::from_le_bytes(fields.array());
         fields.expect_that("stored length", stored_bytes <= STORED_BYTES_MAX)?;
-        if codec <= CODEC_ZSTD {
-            fields.expect_that("raw length", raw_bytes <= ARTIFACT_BYTES_MAX)?;
-            fields.expect_that("flags", flags == 0)?;
-            fields.expect_that("base", base == [0; 8])?;
+        let is_dictionary = flags & FLAG_DICTIONARY != 0;
+        let header = Self { codec, is_dictionary, raw_bytes, stored_bytes, base, id, stored_crc };
+        if codec <= CODEC_DELTA {
+            fields.expect_that("flags", flags == header.flags())?;
+            fields.expect_that("raw length", raw_bytes <= header.raw_bytes_max())?;
             fields.expect_that("raw length", codec != CODEC_RAW || raw_bytes == stored_bytes)?;
+            fields.expect_that("base", header.needs_base() || base == BaseKey::default())?;
+            fields.expect_that("flags", !(is_dictionary && header.needs_base()))?;
         }
-        Ok(Self { codec, raw_bytes, stored_bytes, id, stored_crc })
+        Ok(header)
+    }
+
+    /// Returns true if the record is read with the help of another one.
+    pub(crate) fn needs_base(&self) -> bool {
+        matches!(self.codec, CODEC_DICTIONARY | CODEC_DELTA)
+    }
+
+    fn flags(&self) -> u16 {
+        if self.is_dictionary { FLAG_DICTIONARY } else { 0 }
+    }
+
+    /// The longest artifact that this kind of record holds.
+    fn raw_bytes_max(&self) -> u64 {
+        match self.codec {
+            _ if self.is_dictionary => DICTIONARY_BYTES_MAX,
+            CODEC_DICTIONARY => DICTIONARY_RAW_BYTES_MAX,
+            CODEC_DELTA => DELTA_RAW_BYTES_MAX,
+            _ => ARTIFACT_BYTES_MAX,
+        }
     }
 
     /// Returns the length of the whole record: header, stored bytes, padding.

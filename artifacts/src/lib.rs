@@ -44,6 +44,9 @@ mod error;
 mod frame;
 #[cfg(feature = "fs")]
 pub mod fs;
+#[cfg(feature = "fs")]
+#[doc(hidden)]
+pub mod fuzz;
 mod id;
 #[cfg(feature = "redact")]
 pub mod redact;

@@ -126,6 +126,8 @@ fn proxy(folder: &Path, upstream: &Answering) -> Proxy {
         redactor: Redactor::core(),
         identity: None,
         environment: None,
+        spill_roots: Vec::new(),
+        disk: artifacts::fs::vfs::LocalDisk::shared(),
         clock: Arc::new(|| 1),
     })
     .unwrap()

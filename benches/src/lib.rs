@@ -3,10 +3,14 @@
 //! Every bench names its workload and counts bytes or requests, so that its output is a rate.
 //! Compare rates within one run: machines are noisy, ratios are not.
 
+mod long;
+pub mod sessions;
+
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+pub use long::Long;
 use replay::Recording;
 use serde_json::json;
 use tempfile::TempDir;

@@ -6,6 +6,7 @@
 pub(crate) mod credentials;
 pub(crate) mod digest;
 mod entry;
+mod file;
 mod report;
 mod taken;
 
@@ -16,6 +17,7 @@ use artifacts::redact::Redactor;
 use ledger::event::{Origin, RunClosed};
 use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
 
+pub use file::FileError;
 pub use report::{ImportReport, Note, NoteKind};
 pub use taken::NameTaken;
 
@@ -40,31 +42,9 @@ pub enum ImportError {
         /// What was kept.
         kept: Option<Box<ImportReport>>,
     },
-    /// The file does not open.
-    #[error("file does not open: {}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: std::io::Error,
-    },
-    /// A name that makes no recording.
-    #[error("file name gives no recording name: {}", path.display())]
-    NoName {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The name of its recording cannot be used.
+    /// The file does not open, or its recording cannot be made.
     #[error(transparent)]
-    Taken(#[from] NameTaken),
-    /// The recording cannot be written.
-    #[error("recording cannot be written: {}", recording.display())]
-    Record {
-        /// The folder.
-        recording: PathBuf,
-        /// Why.
-        source: RecordError,
-    },
+    File(#[from] FileError),
 }
 
 /// How an import is done.
@@ -77,6 +57,9 @@ pub struct ImportOptions<'a> {
     pub identity: Option<Identity>,
     /// Name of the recording; that of the file otherwise.
     pub name: Option<&'a str>,
+    /// Replaces secrets in what is recorded. The digest that names the source is by the core rules
+    /// whatever these are.
+    pub redactor: Redactor,
     /// What the client wrote beside the wire: an archive or a folder.
     pub session: Option<&'a Path>,
     /// Called now and then with the entries and bytes read so far.
@@ -109,7 +92,7 @@ pub fn import_har(
 ) -> Result<ImportReport, ImportError> {
     let own = || recording_name(path);
     let name = options.name.map(str::to_owned).or_else(own);
-    let name = name.ok_or_else(|| ImportError::NoName { path: path.to_path_buf() })?;
+    let name = name.ok_or_else(|| FileError::NoName { path: path.to_path_buf() })?;
     let recording = into.join(&name);
     let redactor = Redactor::core();
     if recording.exists() {
@@ -119,7 +102,7 @@ pub fn import_har(
     let mut reader = open(path, &redactor)?;
     // The folder is made when the file has turned out to be a HAR, and not before.
     let mut import = None;
-    let failed = |source| ImportError::Record { recording: recording.clone(), source };
+    let failed = |source| FileError::Record { recording: recording.clone(), source };
     let stop = loop {
         let next = reader.next_entry();
         let import = match (&mut import, &next) {
@@ -152,11 +135,11 @@ pub fn import_har(
             // What was recorded before is written out as far as that is still possible; the
             // first failure is the one to tell.
             let _unfinished = import.close(None, &recording);
-            return Err(failed(error));
+            return Err(failed(error).into());
         }
     };
     match source_digest {
-        Ok(digest) => import.close(Some(digest), &recording).map_err(failed),
+        Ok(digest) => Ok(import.close(Some(digest), &recording).map_err(failed)?),
         Err(error) => {
             let report = import.close(None, &recording).map_err(failed)?;
             Err(har(error, Some(Box::new(report))))
@@ -174,7 +157,7 @@ enum Stop {
 type Source<'r> = HarReader<DigestReader<'r, Box<dyn std::io::Read>>>;
 
 fn open<'r>(path: &Path, redactor: &'r Redactor) -> Result<Source<'r>, ImportError> {
-    let failed = |source| ImportError::Open { path: path.to_path_buf(), source };
+    let failed = |source| FileError::Open { path: path.to_path_buf(), source };
     let file = fs::File::open(path).map_err(failed)?;
     let plain = sniff(file).map_err(failed)?;
     Ok(HarReader::new(DigestReader::new(plain, redactor), Limits::STANDARD))
@@ -203,7 +186,7 @@ fn begin(
         recorder: options.recorder,
         durability: Durability::Batched,
     };
-    Ok(Importer::new(Recorder::create(recording, Redactor::core(), &spec)?, name))
+    Ok(Importer::new(Recorder::create(recording, options.redactor.clone(), &spec)?, name))
 }
 
 /// A name that is taken: fine when it is the same source, else an error.
@@ -213,13 +196,13 @@ fn compare(
     name: &str,
     redactor: &Redactor,
 ) -> Result<ImportReport, ImportError> {
-    let holder = Holder::read(recording, Origin::Har)?;
+    let holder = Holder::read(recording, Origin::Har).map_err(FileError::from)?;
     let found = digest(open(path, redactor)?).map_err(|source| ImportError::Har {
         path: path.to_path_buf(),
         source,
         kept: None,
     })?;
-    let history = holder.same(found)?;
+    let history = holder.same(found).map_err(FileError::from)?;
     Ok(ImportReport::skipped(name, recording, history.requests().len() as u64))
 }
 

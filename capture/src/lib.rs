@@ -5,11 +5,13 @@
 //! [`import`]; what the client wrote beside the wire is read by [`side`].
 
 pub mod acp;
+mod chain;
 mod coding;
 pub mod har;
 pub mod import;
 mod intake;
 pub mod lane;
+mod line;
 #[cfg(feature = "live")]
 pub mod live;
 pub mod side;

@@ -89,6 +89,16 @@ pub(crate) struct FormatArgs {
     pub(crate) format: Format,
 }
 
+/// What a command that writes may do.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct RemoteArgs {
+    /// Write on a network or user-space file system all the same
+    ///
+    /// There a lock may be granted twice, and what was synced may be lost.
+    #[arg(long)]
+    pub(crate) allow_remote: bool,
+}
+
 /// Recordings that a command looks at.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RecordingsArgs {

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use capture::live::{Target, Upstreams};
 
@@ -122,6 +122,23 @@ pub(crate) fn upstreams(value: impl Fn(&str) -> Option<String>) -> Result<Upstre
         }
     }
     Ok(upstreams)
+}
+
+/// Folders of a home where known clients save whole outputs that they name in what they send.
+const SAVED_IN: [&str; 5] = [".claude", ".gemini", ".qwen", ".pi", ".local/share/opencode"];
+/// Variables that name such a folder, and what stands below it.
+const SAVED_AT: [(&str, &str); 2] = [("CLAUDE_CONFIG_DIR", ""), ("XDG_DATA_HOME", "opencode")];
+
+/// Folders below which clients save whole outputs: the one for temporary files, and their own.
+pub(crate) fn saved_outputs(value: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let mut folders = vec![std::env::temp_dir()];
+    let folder = |name: &str| value(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    if let Some(home) = folder("HOME") {
+        folders.extend(SAVED_IN.iter().map(|below| home.join(below)));
+    }
+    let named = SAVED_AT.iter().filter_map(|(name, below)| Some(folder(name)?.join(below)));
+    folders.extend(named);
+    folders
 }
 
 /// Name of a recording that was given none: the command's and the time, to the second.

@@ -17,7 +17,7 @@ use crate::error::{Failure, Kind, map};
 use crate::report::number::counted;
 use crate::ui::Ui;
 
-pub(crate) use import::{Session, import};
+pub(crate) use import::{ImportSpec, Session, import};
 pub(crate) use scratch::Scratch;
 
 /// A recording that a command shall look at, or why there is none at that path.

@@ -17,8 +17,9 @@ const NAME: &str = ".counterfold.toml";
 /// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// What the file may hold, for whoever wrote something else.
-const SECTIONS: &str = "the file has [upstreams], [record], [redaction], [serve] and \
-                        [serve.rebind]; docs/guide/record.md shows each";
+const SECTIONS: &str = "the file has [upstreams], [record], [redaction], [serve], \
+                        [serve.rebind], [serve.aliases] and [budgets.main], [budgets.subagent], \
+                        [budgets.side]; docs/guide/record.md shows each";
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -28,6 +29,7 @@ pub(crate) struct Settings {
     record: Record,
     redaction: Redaction,
     serve: Serve,
+    budgets: Budgets,
     /// Its folder: what paths in it start from.
     #[serde(skip)]
     folder: PathBuf,
@@ -56,16 +58,43 @@ impl TryFrom<String> for Base {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Record {
     websocket: bool,
+    /// Folders with saved outputs; `None` leaves those of the known clients.
+    saved_outputs: Option<Vec<PathBuf>>,
 }
 
 impl Default for Record {
     fn default() -> Self {
-        Self { websocket: true }
+        Self { websocket: true, saved_outputs: None }
     }
+}
+
+/// What conversations may ask for, by what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Budgets {
+    /// Those that the user has.
+    pub(crate) main: Budget,
+    /// Those that another one began.
+    pub(crate) subagent: Budget,
+    /// Titles, classifiers and the like.
+    pub(crate) side: Budget,
+}
+
+/// What one conversation may ask for; what is not named is not bounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the settings file")]
+pub(crate) struct Budget {
+    /// Requests, attempts counted one by one.
+    pub(crate) requests_max: Option<u64>,
+    /// Bytes of the largest body.
+    pub(crate) request_bytes_max: Option<u64>,
+    /// Bytes of all bodies together.
+    pub(crate) total_bytes_max: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -82,6 +111,7 @@ struct Serve {
     members: Vec<String>,
     unordered: Vec<String>,
     rebind: BTreeMap<String, String>,
+    aliases: BTreeMap<String, String>,
 }
 
 impl Settings {
@@ -113,6 +143,23 @@ impl Settings {
     /// False where clients are to send plain requests.
     pub(crate) fn websocket(&self) -> bool {
         self.record.websocket
+    }
+
+    /// Folders with outputs that clients save, where they are named.
+    pub(crate) fn saved_outputs(&self) -> Option<Vec<PathBuf>> {
+        let named = self.record.saved_outputs.as_ref()?;
+        Some(named.iter().map(|path| self.folder.join(path)).collect())
+    }
+
+    /// What conversations may ask for.
+    pub(crate) fn budgets(&self) -> &Budgets {
+        &self.budgets
+    }
+
+    /// Words of the recording, and what stands for each here.
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let pairs = self.serve.aliases.iter();
+        pairs.map(|(recorded, here)| (recorded.clone(), here.clone()))
     }
 
     /// The redaction rules: two words, else a path.
@@ -189,6 +236,9 @@ all = \"https://a.example/x\"
 gemini = \"http://127.0.0.1:9\"
 [record]
 websocket = false
+saved_outputs = [\"out\", \"/var/out\"]
+[budgets.side]
+requests_max = 3
 [redaction]
 rules = \"secrets.toml\"
 [serve]
@@ -198,6 +248,8 @@ unordered = [\"labels\"]
 [serve.rebind]
 \"/srv/project\" = \"./work\"
 \"/home/dev\" = \"/root\"
+[serve.aliases]
+staging = \"stage\"
 ";
         let mut settings = parse(text, "x").unwrap();
         settings.folder = PathBuf::from("/repo");
@@ -205,6 +257,11 @@ unordered = [\"labels\"]
         assert_eq!(upstreams.openai, Target::parse("https://a.example/x").unwrap());
         assert_eq!(upstreams.gemini, Target::parse("http://127.0.0.1:9").unwrap());
         assert!(!settings.websocket());
+        let folders = ["/repo/out", "/var/out"].map(PathBuf::from);
+        assert_eq!(settings.saved_outputs().unwrap(), folders);
+        let side = Budget { requests_max: Some(3), ..Budget::default() };
+        assert_eq!(*settings.budgets(), Budgets { side, ..Budgets::default() });
+        assert!(settings.aliases().eq([("staging".to_owned(), "stage".to_owned())]));
         assert_eq!(settings.rules(), "/repo/secrets.toml");
         let places = [settings.places(), settings.members(), settings.unordered()].concat();
         assert_eq!(places, ["Build {number} of", "build", "labels"]);

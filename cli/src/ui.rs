@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Arguments;
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, StdoutLock, Write};
+use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Read as _, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -15,6 +15,7 @@ use crate::report::number::counted;
 use crate::report::table::{self, Table};
 use crate::text;
 
+mod pager;
 mod progress;
 
 /// Bytes of an answer that are read.
@@ -51,7 +52,7 @@ impl Tone {
 
 /// Where a command writes.
 pub(crate) struct Ui {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Box<dyn Write>>,
     results: Stream,
     messages: Stream,
     words: Words,
@@ -85,7 +86,7 @@ impl Ui {
             },
         };
         Self {
-            out: BufWriter::new(io::stdout().lock()),
+            out: BufWriter::new(Box::new(io::stdout().lock())),
             results: stream(io::stdout().is_terminal()),
             messages: stream(io::stderr().is_terminal()),
             words: match (global.quiet, global.verbose) {
@@ -95,6 +96,15 @@ impl Ui {
             },
             guarded: false,
         }
+    }
+
+    /// From now on results that go to a terminal go through a pager, where there is one.
+    pub(crate) fn page(&mut self) -> Result<(), Stop> {
+        self.flush()?;
+        if let Some(pager) = self.results.is_terminal.then(pager::Pager::start).flatten() {
+            self.out = BufWriter::new(Box::new(pager));
+        }
+        Ok(())
     }
 
     /// From now on no line that is written can be taken for a workflow command, except
@@ -129,6 +139,11 @@ impl Ui {
             return writeln!(self.out, "{}", text::no_commands(line)).map_err(Stop::from);
         }
         writeln!(self.out, "{line}").map_err(Stop::from)
+    }
+
+    /// True when results go to a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.results.is_terminal
     }
 
     /// True when the user asked for more.

@@ -10,6 +10,9 @@ use bincode::{Decode, Encode};
 /// Longest content that rides inside an event, in bytes. A stored artifact costs about 130 bytes
 /// of headers and index, and short strings do not compress.
 pub const INLINE_BYTES_MAX: usize = 512;
+/// The same where each request is made durable, in bytes: a batch of events that names no new
+/// artifact takes one sync instead of two.
+pub const INLINE_DURABLE_BYTES_MAX: usize = 4096;
 
 /// Redacted bytes, here or in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -62,11 +65,11 @@ impl Content {
         Self(Place::Stored(artifact))
     }
 
-    /// Redacted bytes inside the event; `None` above [`INLINE_BYTES_MAX`].
+    /// Redacted bytes inside the event; `None` above `bytes_max`.
     #[cfg(feature = "fs")]
-    pub fn inline(redacted: &artifacts::redact::Redacted<'_>) -> Option<Self> {
+    pub fn inline(redacted: &artifacts::redact::Redacted<'_>, bytes_max: usize) -> Option<Self> {
         let bytes = redacted.as_bytes();
-        (bytes.len() <= INLINE_BYTES_MAX).then(|| Self(Place::Inline(bytes.to_vec())))
+        (bytes.len() <= bytes_max).then(|| Self(Place::Inline(bytes.to_vec())))
     }
 
     /// Puts redacted bytes where they belong: inside the event when short, else into the store.
@@ -78,7 +81,7 @@ impl Content {
         store: &mut artifacts::Store,
         redacted: &artifacts::redact::Redacted<'_>,
     ) -> Result<Self, artifacts::PutError> {
-        match Self::inline(redacted) {
+        match Self::inline(redacted, INLINE_BYTES_MAX) {
             Some(content) => Ok(content),
             None => store.put(redacted).map(Self::stored),
         }

@@ -18,6 +18,8 @@ pub mod format_file;
 pub mod frame;
 #[cfg(feature = "fs")]
 pub mod fs;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod history;
 pub mod id;
 pub mod identity;

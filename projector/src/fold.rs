@@ -6,6 +6,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod effect;
+mod frame;
 pub(crate) mod index;
 mod layout;
 pub(crate) mod list;
@@ -20,13 +21,15 @@ mod weigh;
 mod wrapping;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use artifacts::{GetError, Source};
-use ledger::event::Splice;
+use ledger::event::{Overlay, Splice};
 use ledger::history::{Change, History, ListWalker, Request};
 use ledger::id::{PartNo, RequestId, SessionId};
+use ledger::wire::{PartKind, SlotKind};
 
 use crate::measure::TokenCounter;
 use crate::memo::Memo;
@@ -38,7 +41,9 @@ use crate::stage::memory::Memory;
 use crate::stage::stack::Outcome;
 use crate::stage::summary;
 use crate::text::Unknown;
+use crate::view::Segment;
 use effect::Effects;
+use frame::FrameCuts;
 use layout::Layout;
 use list::{Ground, List};
 use program::Program;
@@ -101,13 +106,31 @@ struct State {
     assumed: Option<Assumption>,
     usage: Option<Used>,
     last: Option<RequestId>,
+    /// What is left of the parts around the messages of the last request.
+    frame: FrameCuts,
+    /// The request that was laid out last, and whether it was refused.
+    laid: Option<(RequestId, bool)>,
+}
+
+/// What a request shows beside what the conversation's request before shows, for whoever has laid
+/// that one out.
+#[derive(Debug)]
+pub(crate) struct Advance {
+    pub(crate) fidelity: Fidelity,
+    pub(crate) account: Account,
+    /// Parts around the messages, in the order of the body, and what is shown of each.
+    pub(crate) frame: Vec<(PartNo, Vec<Segment>)>,
+    /// Leading messages that are those of the request before.
+    pub(crate) stay: usize,
+    /// The messages behind them.
+    pub(crate) items: Vec<Segment>,
 }
 
 /// What a layer remembers of a conversation.
 #[derive(Clone, Debug)]
 enum Layer {
     Clear(ClearState),
-    Kept(Memory),
+    Kept(Box<Memory>),
     Stack,
 }
 
@@ -118,6 +141,8 @@ pub struct Shared<'s> {
     pub index: &'s Index,
     /// What caps leave of texts.
     pub memo: &'s dyn Memo,
+    /// Counts tokens for the estimators that need a vocabulary.
+    pub counter: Option<&'s dyn TokenCounter>,
 }
 
 impl core::fmt::Debug for Shared<'_> {
@@ -148,23 +173,13 @@ pub fn project(
     policy: &Policy,
     request: RequestId,
 ) -> Result<Projection, ProjectError> {
-    let ordinal = request.ordinal();
-    let wanted = history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
-    let mut projector = Projector::new(history, source, policy);
-    let session = history.sessions().get(wanted.session().index());
-    for id in session.map(|session| session.requests.as_slice()).unwrap_or_default() {
-        if *id == request {
-            return projector.projection(request);
-        }
-        projector.step(*id)?;
-    }
-    Err(ProjectError::NoSuchRequest { ordinal })
+    Projector::new(history, source, policy).only(request)
 }
 
 impl<'h> Projector<'h> {
     /// Starts before the first request.
     pub fn new(history: &'h History, source: &'h dyn Source, policy: &'h Policy) -> Self {
-        Self::start(history, source, policy, Cow::Owned(Index::new(history)), None)
+        Self::start(history, source, policy, Cow::Owned(Index::new(history)), (None, None))
     }
 
     /// Starts before the first request, with what other projectors have worked out.
@@ -174,7 +189,8 @@ impl<'h> Projector<'h> {
         policy: &'h Policy,
         shared: Shared<'h>,
     ) -> Self {
-        Self::start(history, source, policy, Cow::Borrowed(shared.index), Some(shared.memo))
+        let others = (Some(shared.memo), shared.counter);
+        Self::start(history, source, policy, Cow::Borrowed(shared.index), others)
     }
 
     fn start(
@@ -182,16 +198,17 @@ impl<'h> Projector<'h> {
         source: &'h dyn Source,
         policy: &'h Policy,
         index: Cow<'h, Index>,
-        memo: Option<&'h dyn Memo>,
+        (memo, counter): (Option<&'h dyn Memo>, Option<&'h dyn TokenCounter>),
     ) -> Self {
-        let unsupported = support::unsupported(policy, false);
+        let counts = counter.is_some();
+        let unsupported = support::unsupported(policy, counts);
         let steps = if unsupported.is_some() { &[] } else { policy.steps.as_slice() };
         Self {
             history,
-            program: Program::new(policy, steps, &index).with_summaries(history),
+            program: Program::new(policy, steps, &index, counts).with_summaries(history),
             unsupported: unsupported.map(|(step, why)| Refusal::Unsupported { step, why }),
             index,
-            effects: Effects::new(history, source, memo),
+            effects: Effects::new(history, source, memo, counter),
             lists: ListWalker::new(history),
             sessions: BTreeMap::new(),
         }
@@ -200,14 +217,27 @@ impl<'h> Projector<'h> {
     /// The same with a counter for the estimators that need one. It is asked for texts of the
     /// run; the projection is as pure as its answers are.
     #[must_use]
-    pub fn counted_by(mut self, counter: &'h dyn TokenCounter) -> Self {
-        let policy = self.program.policy;
-        let unsupported = support::unsupported(policy, true);
-        let steps = if unsupported.is_some() { &[] } else { policy.steps.as_slice() };
-        self.program = Program::new(policy, steps, &self.index).with_summaries(self.history);
-        self.unsupported = unsupported.map(|(step, why)| Refusal::Unsupported { step, why });
-        self.effects.counter = Some(counter);
-        self
+    pub fn counted_by(self, counter: &'h dyn TokenCounter) -> Self {
+        let Effects { history, source, memo, .. } = self.effects;
+        Self::start(history, source, self.program.policy, self.index, (memo, Some(counter)))
+    }
+
+    /// Projects one request, and folds only those before it in its conversation.
+    ///
+    /// # Errors
+    /// As for [`project`].
+    pub fn only(mut self, request: RequestId) -> Result<Projection, ProjectError> {
+        let ordinal = request.ordinal();
+        let history = self.history;
+        let wanted = history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+        let session = history.sessions().get(wanted.session().index());
+        for id in session.map(|session| session.requests.as_slice()).unwrap_or_default() {
+            if *id == request {
+                return self.projection(request);
+            }
+            self.step(*id)?;
+        }
+        Err(ProjectError::NoSuchRequest { ordinal })
     }
 
     /// Folds the next request of its conversation and accounts for it; makes no bytes.
@@ -246,8 +276,37 @@ impl<'h> Projector<'h> {
         let refused = matches!(fidelity, Fidelity::Refused(_));
         let ground = self.ground(info);
         let layout = Layout::new(self.history, &self.program, ground);
-        let view = layout.view(info, (&head, &tail), &state.list, refused);
+        let view = layout.view(info, (&head, &tail), (&state.list, &state.frame), refused);
         Ok(Projection { request, fidelity, account, view })
+    }
+
+    /// Folds the next request of its conversation, and lays out what has changed since the last one
+    /// that was laid out so.
+    ///
+    /// # Errors
+    /// As for [`Projector::step`].
+    pub(crate) fn advance(&mut self, request: RequestId) -> Result<Advance, ProjectError> {
+        let (fidelity, account) = self.step(request)?;
+        let ordinal = request.ordinal();
+        let info = self.history.request(request).ok_or(ProjectError::NoSuchRequest { ordinal })?;
+        let lists = self.lists.lists(request).map_err(|_base| ProjectError::BadList { ordinal })?;
+        let around: Vec<PartNo> = lists.head.iter().chain(&lists.tail).copied().collect();
+        let refused = matches!(fidelity, Fidelity::Refused(_));
+        let Some(state) = self.sessions.get_mut(&info.session()) else {
+            return Err(ProjectError::OutOfOrder { ordinal });
+        };
+        let same = state.list.take_same();
+        let last = state.laid.replace((request, refused));
+        let before = last.filter(|(_, was_refused)| *was_refused == refused);
+        let before = before.and_then(|(before, _)| self.history.request(before));
+        let same = before.map_or(0, |before| same.min(same_marks(before, info)));
+        let Some(state) = self.sessions.get(&info.session()) else {
+            return Err(ProjectError::OutOfOrder { ordinal });
+        };
+        let layout = || Layout::new(self.history, &self.program, self.ground(info));
+        let frame = layout().frames(&around, &state.frame, refused);
+        let (items, stay) = layout().from(info, &state.list, same, refused);
+        Ok(Advance { fidelity, account, frame, stay, items })
     }
 
     fn ground(&self, info: &Request) -> Ground<'_, 'h> {
@@ -255,18 +314,31 @@ impl<'h> Projector<'h> {
             index: &self.index,
             effects: &self.effects,
             pen: Pen { dialect: info.dialect, escape: info.captured.escape },
-            estimator: self.program.policy.estimator,
+            scales: self.effects.scales(&self.program),
         }
     }
 
-    fn fold(
-        &mut self,
-        request: RequestId,
-        info: &Request,
-    ) -> Result<(Fidelity, Account), ProjectError> {
-        let ordinal = request.ordinal();
-        let bad = ProjectError::BadList { ordinal };
-        let frame_bytes = self.index.frame_bytes(request.index()).ok_or(bad.clone())?;
+    /// True for instructions that no cap can tell from what stands around their text.
+    fn is_in_one_piece(&self, part: PartNo) -> bool {
+        let skeleton = self.history.skeleton(self.history.part(part));
+        let has_text = skeleton.slots.iter().any(|slot| slot.kind == SlotKind::SYSTEM_TEXT);
+        skeleton.kind == PartKind::System && !has_text
+    }
+
+    /// The parts around the messages of a request, learned; none where no step reads them.
+    fn around(&mut self, request: RequestId) -> Result<Vec<PartNo>, ProjectError> {
+        let mut around = Vec::new();
+        if self.program.reads_frames() {
+            let bad = ProjectError::BadList { ordinal: request.ordinal() };
+            let lists = self.lists.lists(request).map_err(|_base| bad)?;
+            around.extend(lists.head.iter().chain(&lists.tail));
+            self.effects.learn_frame(&self.index, &self.program, &around)?;
+        }
+        Ok(around)
+    }
+
+    /// Sees to it that what steps make of the messages that a request adds is known.
+    fn learn(&mut self, info: &Request) -> Result<(), ProjectError> {
         for change in &info.changes {
             let parts = match change {
                 Change::Appended(parts) => parts.iter().map(|(part, _)| *part).collect(),
@@ -279,22 +351,45 @@ impl<'h> Projector<'h> {
                 self.effects.learn(&self.index, &self.program, part)?;
             }
         }
+        Ok(())
+    }
+
+    fn fold(
+        &mut self,
+        request: RequestId,
+        info: &Request,
+    ) -> Result<(Fidelity, Account), ProjectError> {
+        let ordinal = request.ordinal();
+        let bad = ProjectError::BadList { ordinal };
+        let frame_bytes = self.index.frame_bytes(request.index()).ok_or(bad.clone())?;
+        self.learn(info)?;
+        let around = self.around(request)?;
         let program = &self.program;
         let mut state =
             self.sessions.remove(&info.session()).unwrap_or_else(|| State::new(program));
         state.last = Some(request);
+        let ground = self.ground(info);
+        for change in &info.changes {
+            state.take_over(program, ground, change).map_err(|_index| bad.clone())?;
+        }
+        let found = (around.as_slice(), &state.list);
+        state.frame = self.effects.frame(&self.index, program, found, frame_bytes)?;
+        if let Some(step) = program.texts.instructions_step()
+            && around.iter().any(|part| self.is_in_one_piece(*part))
+        {
+            let why = "instructions beside the messages are on record in one piece";
+            state.refused.get_or_insert((step, why));
+        }
+        let frame = core::mem::take(&mut state.frame);
         let mut run = Run {
             history: self.history,
             program,
             ground: self.ground(info),
-            frame_bytes,
+            frame: &frame,
             separator_bytes: info.captured.separator.len(),
             marks: info.overlays(),
             state: &mut state,
         };
-        for change in &info.changes {
-            run.change(change).map_err(|_index| bad.clone())?;
-        }
         let mut acts = info.captured.unsplit.is_none();
         let mut outcome = Outcome::default();
         if acts && run.state.refused.is_none() {
@@ -323,37 +418,43 @@ impl<'h> Projector<'h> {
             _ => account,
         };
         state.diverged |= account.changed;
+        state.frame = frame;
         self.sessions.insert(info.session(), state);
         Ok((fidelity, account))
     }
 }
 
-impl Run<'_, '_> {
+impl State {
     /// Takes a change of the client's over. Where the client put a summary in the place of
     /// messages just when the policy asks for one, and all was as recorded until then, the
     /// summary covers the same messages and was made from the same inputs: it stands.
-    fn change(&mut self, change: &Change) -> Result<(), usize> {
+    fn take_over(
+        &mut self,
+        program: &Program<'_>,
+        ground: Ground<'_, '_>,
+        change: &Change,
+    ) -> Result<(), usize> {
         let due = match change {
-            Change::Edited(splices) if splices.iter().any(is_summary) => self.state.due,
+            Change::Edited(splices) if splices.iter().any(is_summary) => self.due,
             _ => None,
         };
-        let edited = self.state.edited;
-        let (from, parts) = self.state.changed(change)?;
-        self.state.apply(self.ground, from, &parts);
+        let edited = self.edited;
+        let (from, parts) = self.changed(change)?;
+        self.apply(ground, from, &parts);
         let Some(layer) = due else { return Ok(()) };
-        let Some((step, found)) = self.program.layers().get(layer) else { return Ok(()) };
+        let Some((step, found)) = program.layers().get(layer) else { return Ok(()) };
         let (step, Op::Summary(summary)) = (*step, &found.op) else { return Ok(()) };
         match summary.source {
-            SummarySource::Recorded | SummarySource::Assumed if !self.state.diverged => {
-                self.state.edited = edited;
+            SummarySource::Recorded | SummarySource::Assumed if !self.diverged => {
+                self.edited = edited;
             }
             SummarySource::Recorded => {
                 let why = "the summary on record was made from other inputs";
-                self.state.refused.get_or_insert((step, why));
+                self.refused.get_or_insert((step, why));
             }
             SummarySource::Assumed => {
-                self.state.edited = edited;
-                self.instead_of_recorded(layer, step);
+                self.edited = edited;
+                self.instead_of_recorded(program, ground, layer, (step, summary.assumed_tokens));
             }
             SummarySource::Deterministic | SummarySource::Refuse => {}
         }
@@ -361,19 +462,29 @@ impl Run<'_, '_> {
     }
 
     /// Puts a summary of an assumed size in the place of the one on record.
-    fn instead_of_recorded(&mut self, layer: usize, step: usize) {
-        let tokens = match self.program.policy.steps.get(step).map(|step| &step.op) {
-            Some(Op::Summary(summary)) => summary.assumed_tokens,
-            _ => None,
-        };
-        let tokens = tokens.or(self.program.recorded_summary_tokens);
-        let State { list, layers, assumed, .. } = &mut *self.state;
+    fn instead_of_recorded(
+        &mut self,
+        program: &Program<'_>,
+        ground: Ground<'_, '_>,
+        layer: usize,
+        (step, tokens): (usize, Option<u64>),
+    ) {
+        let tokens = tokens.or(program.recorded_summary_tokens);
+        let Self { list, layers, assumed, .. } = self;
         let (Some(tokens), Some(Layer::Kept(memory))) = (tokens, layers.get_mut(layer)) else {
             return;
         };
-        summary::replace_last(list, self.ground, layer, memory, tokens);
+        summary::replace_last(list, ground, layer, memory, tokens);
         assumed.get_or_insert(Assumption::SummarySize { step });
     }
+}
+
+/// The position before which two requests carry the same marks.
+fn same_marks(before: &Request, now: &Request) -> usize {
+    let (old, new) = (before.overlays(), now.overlays());
+    let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let first = |marks: &[Overlay]| marks.get(same).map_or(usize::MAX, |mark| mark.item as usize);
+    first(old).min(first(new))
 }
 
 /// True for a change that puts fewer messages in the place of more.
@@ -390,7 +501,7 @@ impl State {
                 Layer::Clear(ClearState::default())
             }
             Op::Stack(_) => Layer::Stack,
-            _ => Layer::Kept(Memory::default()),
+            _ => Layer::Kept(Box::default()),
         };
         let removing = (program.removing, program.keeping);
         Self {
@@ -403,6 +514,8 @@ impl State {
             assumed: None,
             usage: None,
             last: None,
+            frame: FrameCuts::default(),
+            laid: None,
         }
     }
 
@@ -469,6 +582,9 @@ fn fidelity(policy: &Policy, request: &Request, state: &State, outcome: Outcome)
     }
     if let Some(step) = state.list.not_whole() {
         return Fidelity::Assumed(Assumption::SentIsWhole { step });
+    }
+    if let Some(assumption) = state.list.assumption() {
+        return Fidelity::Assumed(assumption);
     }
     if state.edited {
         return Fidelity::Assumed(Assumption::EditsKept { step: 0 });

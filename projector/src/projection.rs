@@ -48,7 +48,7 @@ impl Fidelity {
 }
 
 /// What is assumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assumption {
     /// A step looks at a tool output whose whole text is not on record: what the client sent is
     /// taken for it.
@@ -78,8 +78,8 @@ pub enum Assumption {
         /// The step.
         step: usize,
     },
-    /// A step rests on the size of the context window, which nobody says: it is taken to be large
-    /// enough.
+    /// A step rests on the size of the context window, or on what is left of it, which nobody says:
+    /// it is taken to be enough.
     WindowUnknown {
         /// The step.
         step: usize,
@@ -91,6 +91,30 @@ pub enum Assumption {
     },
     /// A summary that nobody has made stands as a placeholder of an assumed size.
     SummarySize {
+        /// The step.
+        step: usize,
+    },
+    /// A step rests on counts of a tokenizer that is not at hand: a quarter of the bytes stands
+    /// for them.
+    ForeignTokenizer {
+        /// The step.
+        step: usize,
+    },
+    /// A cap is for each stream of an output, and the streams are not told apart: the output is
+    /// taken for one.
+    OneStream {
+        /// The step.
+        step: usize,
+    },
+    /// A cap is for contents of files, and a long text of the user may be one: it is taken for
+    /// none.
+    NoFile {
+        /// The step.
+        step: usize,
+    },
+    /// A text that the program adds is not on record: a placeholder of the size that the policy
+    /// gives it stands for it.
+    InjectedSize {
         /// The step.
         step: usize,
     },
@@ -108,12 +132,16 @@ impl Assumption {
             Self::SentIsWhole { .. }
             | Self::EditsKept { .. }
             | Self::NeedlessKept { .. }
+            | Self::OneStream { .. }
+            | Self::NoFile { .. }
             | Self::UnknownConstant { .. } => None,
             Self::TriggerMargin { .. } => Some(1),
             Self::NoUsage { .. } => Some(2),
             Self::WindowUnknown { .. } => Some(3),
             Self::ServerEdit { .. } => Some(4),
             Self::SummarySize { .. } => Some(5),
+            Self::ForeignTokenizer { .. } => Some(6),
+            Self::InjectedSize { .. } => Some(7),
         }
     }
 
@@ -125,6 +153,8 @@ impl Assumption {
             3 => Some(Self::WindowUnknown { step }),
             4 => Some(Self::ServerEdit { step }),
             5 => Some(Self::SummarySize { step }),
+            6 => Some(Self::ForeignTokenizer { step }),
+            7 => Some(Self::InjectedSize { step }),
             _ => None,
         }
     }
@@ -139,6 +169,10 @@ impl Assumption {
             | Self::WindowUnknown { step }
             | Self::ServerEdit { step }
             | Self::SummarySize { step }
+            | Self::ForeignTokenizer { step }
+            | Self::OneStream { step }
+            | Self::NoFile { step }
+            | Self::InjectedSize { step }
             | Self::UnknownConstant { step } => step,
         }
     }
@@ -153,10 +187,22 @@ impl Assumption {
             }
             Self::NoUsage { .. } => "usage is not on record: an estimate decides when a step acts",
             Self::WindowUnknown { .. } => {
-                "the context window is not known: it is taken to be large enough"
+                "the context window, or what is left of it, is not known: it is taken to be enough"
             }
             Self::ServerEdit { .. } => "the provider's own edit is worked out by its documentation",
             Self::SummarySize { .. } => "a summary that nobody made stands as a placeholder",
+            Self::ForeignTokenizer { .. } => {
+                "tokens of a tokenizer that is not at hand: a quarter of the bytes stands for them"
+            }
+            Self::OneStream { .. } => {
+                "streams of an output are not told apart: it is taken for one"
+            }
+            Self::NoFile { .. } => {
+                "contents of files are not told from what the user says: they stay whole"
+            }
+            Self::InjectedSize { .. } => {
+                "a text that the program adds is not on record: a placeholder stands for it"
+            }
             Self::UnknownConstant { .. } => "a constant of the policy is documented nowhere",
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use artifacts::Source;
 use ledger::event::Overlay;
-use ledger::history::{BodyLists, History, ListWalker};
+use ledger::history::{BodyLists, History, ListWalker, Walked};
 use ledger::id::{PartNo, RequestId};
 use ledger::render::{self, RenderError};
 use ledger::wire::PartKind;
@@ -33,14 +33,35 @@ pub struct Assembler<'h> {
     history: &'h History,
     source: &'h dyn Source,
     lists: ListWalker<'h>,
-    written: Vec<Option<Arc<[u8]>>>,
+    written: Written,
+}
+
+/// Parts that were written out.
+#[derive(Default)]
+struct Written {
+    parts: Vec<Option<Arc<[u8]>>>,
     digests: Vec<Option<[u8; 32]>>,
     kept_bytes: u64,
 }
 
+/// What an assembler has done so far, without the history that it did it for: for whoever owns a
+/// recording and puts bodies together now and then.
+#[derive(Default)]
+pub struct Assembled {
+    lists: Walked,
+    written: Written,
+}
+
+impl core::fmt::Debug for Assembled {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Assembled").finish_non_exhaustive()
+    }
+}
+
 impl core::fmt::Debug for Assembler<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Assembler").field("kept_bytes", &self.kept_bytes).finish_non_exhaustive()
+        let kept_bytes = &self.written.kept_bytes;
+        f.debug_struct("Assembler").field("kept_bytes", kept_bytes).finish_non_exhaustive()
     }
 }
 
@@ -50,15 +71,21 @@ pub type Chunk<'a> = (Option<PartNo>, &'a [u8]);
 impl<'h> Assembler<'h> {
     /// Starts with nothing written out.
     pub fn new(history: &'h History, source: &'h dyn Source) -> Self {
+        Self::resume(history, source, Assembled::default())
+    }
+
+    /// Goes on with what was done for the same history.
+    pub fn resume(history: &'h History, source: &'h dyn Source, done: Assembled) -> Self {
         let count = history.parts().len();
-        Self {
-            history,
-            source,
-            lists: ListWalker::new(history),
-            written: vec![None; count],
-            digests: vec![None; count],
-            kept_bytes: 0,
-        }
+        let Assembled { lists, mut written } = done;
+        written.parts.resize(count, None);
+        written.digests.resize(count, None);
+        Self { history, source, lists: ListWalker::resume(history, lists), written }
+    }
+
+    /// Leaves what was done, for [`Assembler::resume`].
+    pub fn leave(self) -> Assembled {
+        Assembled { lists: self.lists.leave(), written: self.written }
     }
 
     /// Calls `chunk` for each stretch of the body of `request`, in order.
@@ -135,11 +162,11 @@ impl<'h> Assembler<'h> {
 
     /// SHA-256 of the bytes of a part, worked out once.
     fn digest(&mut self, part: PartNo) -> Result<[u8; 32], AssembleError> {
-        if let Some(Some(digest)) = self.digests.get(part.index()) {
+        if let Some(Some(digest)) = self.written.digests.get(part.index()) {
             return Ok(*digest);
         }
         let digest = Sha256::digest(self.part(part)?).into();
-        if let Some(slot) = self.digests.get_mut(part.index()) {
+        if let Some(slot) = self.written.digests.get_mut(part.index()) {
             *slot = Some(digest);
         }
         Ok(digest)
@@ -150,16 +177,16 @@ impl<'h> Assembler<'h> {
     /// # Errors
     /// The part cannot be written out.
     pub fn part(&mut self, part: PartNo) -> Result<Arc<[u8]>, AssembleError> {
-        if let Some(Some(bytes)) = self.written.get(part.index()) {
+        if let Some(Some(bytes)) = self.written.parts.get(part.index()) {
             return Ok(Arc::clone(bytes));
         }
         let bytes: Arc<[u8]> = self.marked(part, &[])?.into();
-        if self.kept_bytes + bytes.len() as u64 > KEPT_BYTES_MAX {
-            self.written.fill(None);
-            self.kept_bytes = 0;
+        if self.written.kept_bytes + bytes.len() as u64 > KEPT_BYTES_MAX {
+            self.written.parts.fill(None);
+            self.written.kept_bytes = 0;
         }
-        self.kept_bytes += bytes.len() as u64;
-        if let Some(slot) = self.written.get_mut(part.index()) {
+        self.written.kept_bytes += bytes.len() as u64;
+        if let Some(slot) = self.written.parts.get_mut(part.index()) {
             *slot = Some(Arc::clone(&bytes));
         }
         Ok(bytes)

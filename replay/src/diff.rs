@@ -2,9 +2,10 @@
 
 use ledger::history::History;
 use ledger::id::RequestId;
-use projector::{Policy, ProjectError, Projection, project};
+use projector::{Policy, ProjectError, Projection};
 
 use crate::recording::Recording;
+use crate::tokens;
 
 /// A request under a policy, with its bytes.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub fn projected(
 ) -> Result<Projected, ProjectError> {
     let history: &History = recording.history();
     let source = recording.as_source();
-    let projection = project(history, source, policy, request)?;
+    let projection = tokens::projector(history, source, policy).only(request)?;
     let mut body = Vec::new();
     projection.write(history, source, &mut body)?;
     Ok(Projected { projection, body })

@@ -9,6 +9,7 @@ use projector::{Policy, ProjectError, Projector};
 
 use crate::recording::Recording;
 use crate::sweep::Row;
+use crate::tokens;
 use crate::verify::{Level, verify};
 
 /// One line per request with its verdict, then one per policy and request with the digest of the
@@ -27,7 +28,7 @@ pub fn lines(recording: &Recording, policies: &[Policy]) -> Vec<String> {
         ));
     }
     for policy in policies {
-        let mut projector = Projector::new(recording.history(), recording.as_source(), policy);
+        let mut projector = tokens::projector(recording.history(), recording.as_source(), policy);
         for request in recording.history().requests() {
             let id = request.captured.request;
             let told = match body(recording, &mut projector, id) {

@@ -1,14 +1,18 @@
 //! Looks at the files of a recording without asking what its events mean.
 //!
-//! The fast way reads headers, seals, indexes and the last segment; the full one every byte, on
-//! both sides at once. Whether events fit together and name what is there is for
-//! [`mod@crate::verify`].
+//! The fast way reads headers, seals, indexes and the last segment; the full one every byte, by
+//! all threads there are: segments of the log beside each other, and records of the packs; and it
+//! misses artifacts that events name. Whether events fit together is for [`mod@crate::verify`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 
-use artifacts::StoreReader;
 use artifacts::fs::{Checked, Severity};
-use ledger::fs::{Head, LogReader, OpenError, ReadError, Tail};
+use artifacts::{ArtifactId, StoreReader};
+use ledger::event::Event;
+use ledger::fs::{Frame, Head, LogReader, OpenError, ReadError, Seq, Tail};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 /// How much of the files is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +51,16 @@ pub struct FsckReport {
 pub fn fsck(dir: &Path, depth: Depth) -> Result<FsckReport, OpenError> {
     let mut reader = LogReader::open(dir)?;
     let art = dir.join("art");
+    let named = Named::default();
     let (log, store) =
-        rayon::join(move || read_log(&mut reader, depth), || read_store(&art, depth));
+        rayon::join(|| read_log(&mut reader, depth, &named), || read_store(&art, depth));
     let mut report = log;
     let (artifacts, mut damage, mut notices) = store;
     report.artifacts = artifacts;
+    // A live writer stores what it is about to name, so that this look comes last.
+    if let Ok(store) = StoreReader::open(&art) {
+        damage.extend(named.missing(&store));
+    }
     if report.frames == 0 && !dir.join("art").exists() {
         // A writer that died at once left neither events nor artifacts.
         damage.clear();
@@ -62,7 +71,7 @@ pub fn fsck(dir: &Path, depth: Depth) -> Result<FsckReport, OpenError> {
     Ok(report)
 }
 
-fn read_log(reader: &mut LogReader, depth: Depth) -> FsckReport {
+fn read_log(reader: &mut LogReader, depth: Depth, named: &Named) -> FsckReport {
     let mut report = FsckReport {
         segments: reader.segments() as u64,
         frames: 0,
@@ -74,25 +83,70 @@ fn read_log(reader: &mut LogReader, depth: Depth) -> FsckReport {
         notices: Vec::new(),
     };
     let ended = match depth {
-        Depth::Full => read_frames(reader, &mut report.frames),
+        Depth::Full => read_segments(reader, &mut report, named),
         Depth::Fast => reader.check_ends().map(|frames| report.frames = frames),
     };
     match ended {
-        Ok(()) => {
+        Ok(()) if report.damage.is_empty() => {
             report.head = Some(reader.head());
             report.tail = reader.tail().cloned();
         }
+        Ok(()) => {}
         Err(error) => report.damage.push(error.to_string()),
     }
     report
 }
 
-fn read_frames(reader: &mut LogReader, frames: &mut u64) -> Result<(), ReadError> {
-    for frame in reader.frames() {
-        frame?;
-        *frames += 1;
+/// Reads all segments, whether the ones before them are good or not.
+fn read_segments(
+    reader: &mut LogReader,
+    report: &mut FsckReport,
+    named: &Named,
+) -> Result<(), ReadError> {
+    let indexes = 0..reader.segments();
+    let shared: &LogReader = reader;
+    let checked: Vec<_> = indexes
+        .into_par_iter()
+        .map(|index| shared.check_segment(index, |frame| named.see(frame)))
+        .collect();
+    let mut last = None;
+    for segment in checked {
+        match segment {
+            Ok(segment) => {
+                report.frames += segment.frames;
+                last = Some(segment);
+            }
+            Err(error) => report.damage.push(error.to_string()),
+        }
     }
-    Ok(())
+    reader.conclude(last)
+}
+
+/// The artifacts that events name, each with the first event that does.
+#[derive(Debug, Default)]
+struct Named(Mutex<BTreeMap<ArtifactId, Seq>>);
+
+impl Named {
+    /// Notes what the event of a frame names; what is no event names nothing.
+    fn see(&self, frame: &Frame) {
+        let event = Event::decode(frame.kind(), frame.version(), frame.body());
+        let (Ok(event), Ok(mut named)) = (event, self.0.lock()) else { return };
+        event.contents(&mut |content| {
+            if let Some(artifact) = content.artifact() {
+                let first = named.entry(artifact.id()).or_insert(frame.seq());
+                *first = frame.seq().min(*first);
+            }
+        });
+    }
+
+    /// Says of which artifacts the store has no record.
+    fn missing(self, store: &StoreReader) -> Vec<String> {
+        let named = self.0.into_inner().unwrap_or_default();
+        let missing = named.into_iter().filter(|(id, _)| !store.contains(id));
+        missing
+            .map(|(id, seq)| format!("artifact {id}, named by event {seq}, is missing"))
+            .collect()
+    }
 }
 
 type StoreReport = (Checked, Vec<String>, Vec<String>);
@@ -108,7 +162,12 @@ fn read_store(art: &Path, depth: Depth) -> StoreReport {
         _ => damage.push(finding.to_string()),
     };
     let checked = match depth {
-        Depth::Full => store.check_all(&mut found),
+        Depth::Full => {
+            let at_once = |tasks: usize, run: &(dyn Fn(usize) + Sync)| {
+                (0..tasks).into_par_iter().for_each(run);
+            };
+            store.check_all_with(&at_once, &mut found)
+        }
         Depth::Fast => store.check_headers(&mut found),
     };
     (checked, damage, notices)

@@ -16,13 +16,13 @@ use ledger::id::RequestId;
 use ledger::wire::Dialect;
 use sha2::{Digest as _, Sha256};
 
-use crate::assemble::{AssembleError, Assembler};
+use crate::assemble::{AssembleError, Assembled, Assembler};
 use crate::recording::Recording;
 use crate::twin::{Aliases, Compare, Difference, Outcome, Rules};
 
 pub use cause::Cause;
 use script::Script;
-pub use script::{Faults, Served};
+pub use script::{Faults, Served, ServedPiece};
 
 /// Why a recording cannot answer.
 #[derive(Debug, thiserror::Error)]
@@ -138,6 +138,8 @@ impl ServeReport {
 pub struct Server {
     recording: Recording,
     script: Script,
+    /// Bodies that were put together, so that the next request costs what it adds.
+    assembled: Assembled,
     compare: Compare,
     on_drift: OnDrift,
     arrivals: u64,
@@ -158,7 +160,16 @@ struct Candidate {
     kind: Kind,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// The turn that a request is most like, of those that are due.
+struct Nearest {
+    candidate: Candidate,
+    body: Vec<u8>,
+    /// The other ones, the most similar first.
+    others: Vec<Candidate>,
+}
+
+/// In the order in which they are taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Due,
     Repeated,
@@ -179,7 +190,8 @@ impl Server {
         let script = Script::of(&recording, faults)?;
         let (arrivals, report) = (0, ServeReport::default());
         let compare = Compare::new(Arc::new(rules), Aliases::default(), Vec::new());
-        Ok(Self { recording, script, compare, on_drift, arrivals, report })
+        let assembled = Assembled::default();
+        Ok(Self { recording, script, assembled, compare, on_drift, arrivals, report })
     }
 
     /// Answers a request: its dialect and its body without content coding.
@@ -188,23 +200,36 @@ impl Server {
     /// The recording cannot be read.
     pub fn answer(&mut self, dialect: Dialect, body: &[u8]) -> Result<Reply, ServeError> {
         self.arrivals += 1;
-        let digest: [u8; 32] = Sha256::digest(body).into();
-        for kind in [Kind::Due, Kind::Repeated, Kind::Later] {
-            let found = self.candidates(dialect, kind).into_iter().find(|candidate| {
-                self.request(*candidate).is_some_and(|id| self.digest(id) == Some(digest))
-            });
-            if let Some(found) = found {
-                return self.take(found, Match::Identical);
-            }
+        if let Some(found) = self.identical(dialect, body) {
+            return self.take(found, Match::Identical);
         }
         let due = self.nearest(dialect, body)?;
-        let again = self.candidates(dialect, Kind::Repeated);
-        for candidate in due.iter().map(|(candidate, _body)| *candidate).chain(again) {
-            if self.same(candidate, body)?.is_none() {
+        let (nearest, others) = match &due {
+            Some(Nearest { candidate, body, others }) => (Some((*candidate, body)), others.clone()),
+            None => (None, Vec::new()),
+        };
+        let mut drift = None;
+        if let Some((candidate, recorded)) = nearest {
+            match self.same(recorded, body) {
+                None => return self.take(candidate, Match::Equal),
+                Some(at) => drift = Some((candidate, at)),
+            }
+        }
+        for candidate in others.into_iter().chain(self.candidates(dialect, Kind::Repeated)) {
+            let Some(request) = self.request(candidate) else { continue };
+            let recorded = self.body(request)?;
+            if self.same(&recorded, body).is_none() {
                 return self.take(candidate, Match::Equal);
             }
         }
-        self.drifted(dialect, due.first().map(|(candidate, _body)| *candidate), body)
+        let drift = drift.zip(nearest).and_then(|((candidate, at), (_, recorded))| {
+            let cause = Cause::of(dialect, recorded, body, &at);
+            Some((candidate, Drift::Differs { due: self.request(candidate)?, at, cause }))
+        });
+        match drift {
+            Some((candidate, drift)) => self.reply(Some(candidate), None, Some(drift)),
+            None => self.reply(None, None, Some(Drift::Extra)),
+        }
     }
 
     /// True when requests of the recording came over a WebSocket.
@@ -229,20 +254,37 @@ impl Server {
         self.report
     }
 
+    /// The place of a request with these very bytes: one that is due before one that was answered,
+    /// that before one that is due later.
+    fn identical(&self, dialect: Dialect, body: &[u8]) -> Option<Candidate> {
+        let digest: [u8; 32] = Sha256::digest(body).into();
+        let candidates = self.script.places(&digest).iter().filter_map(|(index, turn)| {
+            let conversation = self.script.conversations.get(*index)?;
+            let kind = match turn.checked_sub(conversation.next) {
+                Some(0) => Kind::Due,
+                Some(_) => Kind::Later,
+                None if turn + 1 == conversation.next => Kind::Repeated,
+                None => return None,
+            };
+            let same = conversation.turns.get(*turn)?.dialect == dialect;
+            same.then_some(Candidate { conversation: *index, turn: *turn, kind })
+        });
+        candidates.min_by_key(|candidate| candidate.kind)
+    }
+
+    /// The turns that are due, or were answered last, conversation by conversation.
     fn candidates(&self, dialect: Dialect, kind: Kind) -> Vec<Candidate> {
         let mut out = Vec::new();
         for (index, conversation) in self.script.conversations.iter().enumerate() {
-            let next = conversation.next;
-            let turns = match kind {
-                Kind::Due => next..next + 1,
-                Kind::Repeated => next.saturating_sub(1)..next,
-                Kind::Later => next + 1..conversation.turns.len(),
+            let turn = match kind {
+                Kind::Due => Some(conversation.next),
+                Kind::Repeated => conversation.next.checked_sub(1),
+                Kind::Later => None,
             };
-            for turn in turns.filter(|turn| {
+            let turn = turn.filter(|turn| {
                 conversation.turns.get(*turn).is_some_and(|turn| turn.dialect == dialect)
-            }) {
-                out.push(Candidate { conversation: index, turn, kind });
-            }
+            });
+            out.extend(turn.map(|turn| Candidate { conversation: index, turn, kind }));
         }
         out
     }
@@ -252,45 +294,45 @@ impl Server {
         conversation.turns.get(candidate.turn).map(|turn| turn.request)
     }
 
-    fn digest(&self, request: RequestId) -> Option<[u8; 32]> {
-        self.recording.history().request(request).map(|request| request.captured.body_digest)
-    }
-
-    fn body(&self, request: RequestId) -> Result<Vec<u8>, ServeError> {
-        let mut assembler = Assembler::new(self.recording.history(), self.recording.as_source());
+    fn body(&mut self, request: RequestId) -> Result<Vec<u8>, ServeError> {
+        let (history, source) = (self.recording.history(), self.recording.as_source());
+        let done = std::mem::take(&mut self.assembled);
+        let mut assembler = Assembler::resume(history, source, done);
+        let body = assembler.body(request);
+        self.assembled = assembler.leave();
         let ordinal = request.ordinal();
-        assembler.body(request).map_err(|source| ServeError::Assemble { ordinal, source })
+        body.map_err(|source| ServeError::Assemble { ordinal, source })
     }
 
-    /// The requests that are due, the most similar one first.
-    fn nearest(
-        &self,
-        dialect: Dialect,
-        body: &[u8],
-    ) -> Result<Vec<(Candidate, usize)>, ServeError> {
-        let mut out = Vec::new();
+    /// The requests that are due, the most similar one first and with its body.
+    fn nearest(&mut self, dialect: Dialect, body: &[u8]) -> Result<Option<Nearest>, ServeError> {
+        let mut found: Option<(usize, Nearest)> = None;
+        let mut likeness = Vec::new();
         for candidate in self.candidates(dialect, Kind::Due) {
             let Some(request) = self.request(candidate) else { continue };
-            out.push((candidate, alike(&self.body(request)?, body)));
+            let recorded = self.body(request)?;
+            let alike = alike(&recorded, body);
+            likeness.push((alike, candidate));
+            if found.as_ref().is_none_or(|(best, _)| alike > *best) {
+                found = Some((alike, Nearest { candidate, body: recorded, others: Vec::new() }));
+            }
         }
-        out.sort_by_key(|(_candidate, alike)| std::cmp::Reverse(*alike));
-        Ok(out)
+        likeness.sort_by_key(|(alike, _candidate)| std::cmp::Reverse(*alike));
+        Ok(found.map(|(_, nearest)| Nearest {
+            others: likeness.into_iter().skip(1).map(|(_, candidate)| candidate).collect(),
+            ..nearest
+        }))
     }
 
-    /// Where a request differs from a candidate; what ids stand for is learned where it does not.
-    fn same(
-        &mut self,
-        candidate: Candidate,
-        body: &[u8],
-    ) -> Result<Option<Difference>, ServeError> {
-        let Some(request) = self.request(candidate) else { return Ok(None) };
-        let recorded = self.body(request)?;
+    /// Where a request differs from a recorded one; what ids stand for is learned where it does
+    /// not.
+    fn same(&mut self, recorded: &[u8], body: &[u8]) -> Option<Difference> {
         let mut trial = self.compare.clone();
-        if let Outcome::Different(difference) = trial.bodies(&recorded, body) {
-            return Ok(Some(difference));
+        if let Outcome::Different(difference) = trial.bodies(recorded, body) {
+            return Some(difference);
         }
         self.compare = trial;
-        Ok(None)
+        None
     }
 
     fn take(&mut self, found: Candidate, matched: Match) -> Result<Reply, ServeError> {
@@ -322,25 +364,6 @@ impl Server {
         self.script.conversations.get(candidate.conversation).map_or(0, |it| it.next)
     }
 
-    fn drifted(
-        &mut self,
-        dialect: Dialect,
-        due: Option<Candidate>,
-        body: &[u8],
-    ) -> Result<Reply, ServeError> {
-        let drift = match due.and_then(|due| Some((due, self.request(due)?))) {
-            None => Drift::Extra,
-            Some((candidate, due)) => match self.same(candidate, body)? {
-                Some(at) => {
-                    let cause = Cause::of(dialect, &self.body(due)?, body, &at);
-                    Drift::Differs { due, at, cause }
-                }
-                None => return self.take(candidate, Match::Equal),
-            },
-        };
-        self.reply(due, None, Some(drift))
-    }
-
     /// Gives the answer of a place, and goes on behind it.
     fn reply(
         &mut self,
@@ -360,7 +383,7 @@ impl Server {
         }
         let answered = drift.is_none() || self.on_drift == OnDrift::Warn;
         let served = match request.filter(|_request| answered) {
-            Some(request) => Some(script::served(&self.recording, request)?),
+            Some(request) => Some(self.script.served(&self.recording, request)?),
             None => None,
         };
         let place = place.filter(|place| answered && place.kind != Kind::Repeated);

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::memo::SharedMemo;
 use crate::recording::Recording;
+use crate::tokens::Vocabularies;
 
 /// Requests by what their projection rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +105,7 @@ fn row_with(
     memo: &SharedMemo,
 ) -> Result<Row, ProjectError> {
     let history = recording.history();
-    let shared = Shared { index, memo };
+    let shared = Shared { index, memo, counter: Some(&Vocabularies) };
     let mut projector = Projector::with(history, recording.as_source(), policy, shared);
     let mut row = Row::default();
     for request in history.requests() {

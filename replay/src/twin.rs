@@ -18,10 +18,11 @@ use ledger::event::Cause;
 use ledger::history::{Change, History};
 use ledger::id::RequestId;
 use ledger::wire::SlotKind;
-use projector::{Fidelity, Policy, ProjectError, Projector};
+use projector::{Fidelity, Policy, ProjectError};
 
 use crate::assemble::{AssembleError, Assembler};
 use crate::recording::Recording;
+use crate::tokens;
 
 pub(crate) use alias::Aliases;
 pub(crate) use compare::Compare;
@@ -129,7 +130,7 @@ pub fn twin(
         Vec::new()
     };
     let history = recording.history();
-    let mut projector = Projector::new(history, recording.as_source(), policy);
+    let mut projector = tokens::projector(history, recording.as_source(), policy);
     let mut assembler = Assembler::new(other.history(), other.as_source());
     let mut compare = Compare::new(Arc::new(rules.clone()), Aliases::default(), inputs);
     let mut pairs = Vec::new();

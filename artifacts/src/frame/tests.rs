@@ -12,8 +12,10 @@ fn pack_header() -> PackHeader {
 fn record_header() -> RecordHeader {
     RecordHeader {
         codec: CODEC_ZSTD,
+        is_dictionary: false,
         raw_bytes: 0x0102,
         stored_bytes: 0x0304,
+        base: BaseKey::default(),
         id: ArtifactId::from_bytes([0xab; ID_BYTES]),
         stored_crc: 0xdead_beef,
     }
@@ -103,8 +105,12 @@ fn a_checksummed_header_with_impossible_values_is_refused_by_field() {
         let reason = DamageReason::HeaderField { field };
         assert_eq!(PackHeader::decode(&header), Err(HeaderError::Damaged(reason)), "{field}");
     }
-    let cases: [(usize, &[u8], &str); 5] = [
-        (6, &[1], "flags"),
+    let cases: [(usize, &[u8], &str); 9] = [
+        (6, &[2], "flags"),
+        (4, &[2, 0, 1], "flags"),
+        (4, &[2, 0, 0, 0, 1, 0, 1], "raw length"),
+        (4, &[3, 0, 0, 0, 1, 0, 128], "raw length"),
+        (4, &[1, 0, 1, 0, 1, 0, 2], "raw length"),
         (8, &0x4000_0001_u64.to_le_bytes(), "raw length"),
         (16, &u64::MAX.to_le_bytes(), "stored length"),
         (24, &[1], "base"),
@@ -119,12 +125,25 @@ fn a_checksummed_header_with_impossible_values_is_refused_by_field() {
 }
 
 #[test]
-fn a_reserved_codec_is_listed_with_its_length() {
+fn an_unknown_codec_is_listed_with_its_length() {
     let mut header = record_header().encode();
-    reseal(&mut header, 4, &[3, 0]);
+    reseal(&mut header, 4, &[4, 0, 6, 0]);
     reseal(&mut header, 24, &[9; 8]);
     let read = RecordHeader::decode(&header).expect("skippable");
-    assert_eq!((read.codec, read.record_bytes()), (3, 72 + 0x0308));
+    assert_eq!((read.codec, read.record_bytes()), (4, 72 + 0x0308));
+}
+
+#[test]
+fn a_dictionary_and_what_needs_one_are_read_back() {
+    let dictionary = RecordHeader { is_dictionary: true, ..record_header() };
+    let base = BaseKey::of(&dictionary.id);
+    for codec in [CODEC_DICTIONARY, CODEC_DELTA] {
+        let header = RecordHeader { codec, base, ..record_header() };
+        assert!(header.needs_base() && base.first_id() <= dictionary.id);
+        for header in [dictionary, header] {
+            assert_eq!(RecordHeader::decode(&header.encode()), Ok(header));
+        }
+    }
 }
 
 #[test]

@@ -11,15 +11,20 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use super::encode::{Coding, DICTIONARY, DICTIONARY_USED_BYTES_MAX, Encoded};
 use super::index::{self, Entry, Sealing};
 use super::name::PackName;
 use super::pack::{RecordError, check_stored};
+use super::unpack::{Bases, Stored};
 use super::vfs::{self, OpenHow, Vfs, VfsFile, write_all_at};
 use crate::error::PutError;
-use crate::frame::{HEADER_U64, PackHeader, RecordHeader};
+use crate::frame::{BaseKey, HEADER_U64, PackHeader, RecordHeader};
 use crate::fs::PackIdent;
 use crate::id::ArtifactId;
 
+/// So many short artifacts of a pack are compressed by themselves before the pack gets its
+/// dictionary: about what they would have saved with it pays for it.
+const DICTIONARY_AFTER: u32 = 256;
 /// Appended bytes are collected up to this length before they are written.
 const PENDING_BYTES_MAX: usize = 1 << 20;
 
@@ -59,8 +64,12 @@ pub(crate) struct ActivePack {
     pending: Vec<u8>,
     unsynced: bool,
     hasher: Sha256,
-    entries: BTreeMap<ArtifactId, (Entry, u32)>,
+    /// Where each record stands, and its header.
+    entries: BTreeMap<ArtifactId, (u64, RecordHeader)>,
     records: u64,
+    /// Artifacts that were short enough for the dictionary.
+    short: u32,
+    has_dictionary: bool,
 }
 
 impl ActivePack {
@@ -90,6 +99,8 @@ impl ActivePack {
             hasher: Sha256::new(),
             entries: BTreeMap::new(),
             records: 0,
+            short: 0,
+            has_dictionary: false,
         };
         pack.take(&header.encode());
         pack.sync()?;
@@ -110,20 +121,42 @@ impl ActivePack {
         self.written_bytes + self.pending.len() as u64
     }
 
-    /// Where the pack holds an artifact, with the checksum of its stored bytes.
-    pub(crate) fn find(&self, id: &ArtifactId) -> Option<(Entry, u32)> {
-        self.entries.get(id).copied()
+    /// Where the pack holds an artifact, with the header of its record.
+    pub(crate) fn find(&self, id: &ArtifactId) -> Option<(u64, RecordHeader)> {
+        self.entries.get(id).copied().filter(|(_, header)| !header.is_dictionary)
     }
 
-    /// Appends a record. It is durable after the next [`ActivePack::sync`].
-    pub(crate) fn append(&mut self, header: &RecordHeader, stored: &[u8]) -> Result<(), PutError> {
-        let entry = Entry::of(self.bytes(), header);
+    /// How an artifact of this length is best compressed.
+    pub(crate) fn coding(&self, raw_bytes: usize) -> Coding {
+        let short = raw_bytes as u64 <= DICTIONARY_USED_BYTES_MAX;
+        if short && self.short >= DICTIONARY_AFTER { Coding::Dictionary } else { Coding::Alone }
+    }
+
+    /// Appends a record, and before it the dictionary if it needs one. It is durable after the
+    /// next [`ActivePack::sync`].
+    pub(crate) fn append(&mut self, encoded: &Encoded) -> Result<(), PutError> {
+        if encoded.needs_dictionary() && !self.has_dictionary {
+            self.has_dictionary = true;
+            // Somebody's artifact of the same bytes serves as well, and stays an artifact.
+            if !self.entries.contains_key(&DICTIONARY.encoded.id) {
+                self.append_record(&DICTIONARY.encoded.header(), &DICTIONARY.encoded.stored)?;
+            }
+        }
+        let header = encoded.header();
+        if header.raw_bytes <= DICTIONARY_USED_BYTES_MAX {
+            self.short = self.short.saturating_add(1);
+        }
+        self.append_record(&header, &encoded.stored)
+    }
+
+    fn append_record(&mut self, header: &RecordHeader, stored: &[u8]) -> Result<(), PutError> {
+        let offset = self.bytes();
         let padding = header.record_bytes() - HEADER_U64 - header.stored_bytes;
         self.take(&header.encode());
         self.take(stored);
         self.take([0; 8].split_at(usize::try_from(padding).expect("padding is below 8")).0);
         self.records += 1;
-        self.entries.insert(header.id, (entry, header.stored_crc));
+        self.entries.insert(header.id, (offset, *header));
         if self.pending.len() >= PENDING_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
@@ -225,7 +258,9 @@ impl ActivePack {
             pack_sha256: self.hasher.clone().finalize().into(),
             records: self.records,
         };
-        let entries: Vec<_> = self.entries.iter().map(|(id, (entry, _))| (*id, *entry)).collect();
+        let listed = self.entries.iter();
+        let entries: Vec<_> =
+            listed.map(|(id, (offset, header))| (*id, Entry::of(*offset, header))).collect();
         let (temporary, index) = (self.name.temporary_path(folder), self.name.index_path(folder));
         let written = vfs::put_file(disk, &temporary, &index, &index::encode(&sealing, &entries));
         written.map_err(|source| failed(&index, 0, "write", source))?;
@@ -262,10 +297,14 @@ impl PackSync {
     }
 }
 
-/// The record header that an entry of the active pack stands for.
-pub(crate) fn header_of(id: ArtifactId, entry: &Entry, stored_crc: u32) -> RecordHeader {
-    let Entry { raw_bytes, stored_bytes, codec, .. } = *entry;
-    RecordHeader { codec, raw_bytes, stored_bytes, id, stored_crc }
+impl Bases for ActivePack {
+    fn base(&self, key: BaseKey) -> Result<Option<Stored<'_>>, RecordError> {
+        let found = self.entries.range(key.first_id()..).next();
+        let Some((_, (offset, header))) = found.filter(|(id, _)| BaseKey::of(id) == key) else {
+            return Ok(None);
+        };
+        Ok(Some((*header, self.stored(header, *offset)?)))
+    }
 }
 
 /// Makes the entries of a folder durable.

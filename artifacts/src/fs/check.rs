@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
-use super::codec::Unpacker;
 use super::index::{Entry, SealedIndex};
-use super::pack::{Index, NoIndex, Pack, RecordError, unpack};
+use super::pack::{Index, NoIndex, Pack, RecordError};
 use super::reader::StoreReader;
 use super::scan::{Item, TailKind, Walk};
+use super::unpack::{Unpacker, unpack};
 use crate::error::DamageReason;
 use crate::frame::{HEADER_U64, RecordHeader};
 use crate::id::ArtifactId;
@@ -138,20 +138,30 @@ impl StoreReader {
     ///
     /// Reads all bytes and decompresses all artifacts. Findings come in the order of packs and
     /// offsets, those of an index behind those of its pack.
-    pub fn check_all(&self, mut found: impl FnMut(Finding)) -> Checked {
+    pub fn check_all(&self, found: impl FnMut(Finding)) -> Checked {
+        let one_by_one = |tasks: usize, run: &(dyn Fn(usize) + Sync)| (0..tasks).for_each(run);
+        self.check_all_with(&one_by_one, found)
+    }
+
+    /// As [`StoreReader::check_all`], with threads of the caller's: `each` calls what it is given
+    /// once for every number below the first argument, in any order, and returns when all did.
+    pub fn check_all_with(&self, each: &Each<'_>, mut found: impl FnMut(Finding)) -> Checked {
         let mut check =
             Check { report: &mut found, unpacker: self.unpacker(), counts: Checked::default() };
         let mut first_ledger = None;
         for pack in self.packs() {
             check.counts.packs += 1;
             check.ledger(pack, &mut first_ledger);
-            if let Err(source) = check.pack(pack) {
+            if let Err(source) = check.pack(pack, each) {
                 check.unreadable(pack, 0, source);
             }
         }
         check.counts
     }
 }
+
+/// Runs a number of tasks; see [`StoreReader::check_all_with`].
+pub type Each<'a> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'a;
 
 impl StoreReader {
     /// Checks the headers of packs and the indexes, without reading artifacts.
@@ -194,16 +204,18 @@ impl Check<'_> {
         self.report(&pack.path, offset, kind, Severity::Unchecked);
     }
 
-    fn pack(&mut self, pack: &Pack) -> io::Result<()> {
+    fn pack(&mut self, pack: &Pack, each: &Each<'_>) -> io::Result<()> {
         let at_end = self.header(pack);
+        let items = Walk::new(&pack.bytes).collect::<io::Result<Vec<_>>>()?;
+        let (records, digest) = checked_records(pack, &items, self.unpacker, each);
         let mut listed = BTreeMap::new();
-        let mut records = 0;
-        for item in Walk::new(&pack.bytes) {
-            match item? {
+        let mut count = 0;
+        for (item, record) in items.into_iter().zip(records) {
+            match item {
                 Item::Record { offset, header } => {
-                    records += 1;
+                    count += 1;
                     listed.insert(header.id, Entry::of(offset, &header));
-                    self.record(pack, offset, &header)?;
+                    self.record(pack, offset, &header, record.unwrap_or_default())?;
                 }
                 Item::Gap { offset, bytes, reason } => {
                     self.damage(&pack.path, offset, FindingKind::Gap { bytes, reason });
@@ -217,9 +229,9 @@ impl Check<'_> {
                 }
             }
         }
-        self.counts.records += records;
+        self.counts.records += count;
         match &pack.index {
-            Index::Sealed(index) => self.index(pack, index, &listed, records)?,
+            Index::Sealed(index) => self.index(pack, index, &listed, (count, digest?)),
             Index::Scanned { .. } => self.no_index(pack),
         }
         Ok(())
@@ -262,12 +274,15 @@ impl Check<'_> {
         }
     }
 
-    fn record(&mut self, pack: &Pack, offset: u64, header: &RecordHeader) -> io::Result<()> {
+    fn record(
+        &mut self,
+        pack: &Pack,
+        offset: u64,
+        header: &RecordHeader,
+        checked: RecordChecked,
+    ) -> io::Result<()> {
         let id = header.id;
-        let read = pack.record(offset).and_then(|(header, stored)| {
-            unpack(&header, &stored, self.unpacker).map(|raw| raw.len() as u64)
-        });
-        match read {
+        match checked.read {
             Ok(raw_bytes) => self.counts.raw_bytes += raw_bytes,
             Err(RecordError::Damaged(reason)) => {
                 self.damage(&pack.path, offset, FindingKind::Record { id, reason });
@@ -278,9 +293,7 @@ impl Check<'_> {
             }
             Err(RecordError::Io(source)) => self.unreadable(pack, offset, source),
         }
-        let padding = header.record_bytes() - HEADER_U64 - header.stored_bytes;
-        let padding = pack.bytes.range(offset + HEADER_U64 + header.stored_bytes, padding)?;
-        if padding.iter().any(|byte| *byte != 0) {
+        if !checked.is_padded? {
             let reason = DamageReason::Padding;
             self.damage(&pack.path, offset, FindingKind::Record { id, reason });
         }
@@ -293,8 +306,8 @@ impl Check<'_> {
         pack: &Pack,
         index: &SealedIndex,
         listed: &BTreeMap<ArtifactId, Entry>,
-        records: u64,
-    ) -> io::Result<()> {
+        (records, digest): (u64, [u8; 32]),
+    ) {
         let same = (0..index.len())
             .map_while(|at| index.get(at))
             .eq(listed.iter().map(|(id, entry)| (*id, *entry)));
@@ -306,12 +319,65 @@ impl Check<'_> {
             let reason = DamageReason::IndexMismatch { field: "records" };
             self.damage(&pack.index_path, 0, FindingKind::Index(reason));
         }
-        if index.sealing().pack_sha256 != sha256(pack)? {
+        if index.sealing().pack_sha256 != digest {
             let reason = DamageReason::IndexMismatch { field: "pack SHA-256" };
             self.damage(&pack.index_path, 0, FindingKind::Index(reason));
         }
-        Ok(())
     }
+}
+
+/// What is known of a record that was read.
+struct RecordChecked {
+    /// Length of the artifact.
+    read: Result<u64, RecordError>,
+    /// The bytes behind it are zeros.
+    is_padded: io::Result<bool>,
+}
+
+impl Default for RecordChecked {
+    fn default() -> Self {
+        let not_read = || io::Error::other("record was not checked");
+        Self { read: Err(RecordError::Io(not_read())), is_padded: Err(not_read()) }
+    }
+}
+
+impl RecordChecked {
+    fn of(pack: &Pack, offset: u64, header: &RecordHeader, unpacker: &Unpacker) -> Self {
+        let read = pack.record(offset).and_then(|(header, stored)| {
+            unpack(&header, &stored, unpacker, pack).map(|raw| raw.len() as u64)
+        });
+        let padding = header.record_bytes() - HEADER_U64 - header.stored_bytes;
+        let padding = pack.bytes.range(offset + HEADER_U64 + header.stored_bytes, padding);
+        Self { read, is_padded: padding.map(|bytes| bytes.iter().all(|byte| *byte == 0)) }
+    }
+}
+
+type RecordsChecked = (Vec<Option<RecordChecked>>, io::Result<[u8; 32]>);
+
+/// Reads all records of a pack, and hashes the pack, as so many tasks.
+fn checked_records(
+    pack: &Pack,
+    items: &[Item],
+    unpacker: &Unpacker,
+    each: &Each<'_>,
+) -> RecordsChecked {
+    let needs_digest = matches!(pack.index, Index::Sealed(_));
+    let digest = OnceLock::new();
+    let checked: Vec<OnceLock<RecordChecked>> = items.iter().map(|_| OnceLock::new()).collect();
+    each(items.len() + 1, &|task| {
+        // The longest task comes first.
+        let Some(at) = task.checked_sub(1) else {
+            digest.get_or_init(|| if needs_digest { sha256(pack) } else { Ok([0; 32]) });
+            return;
+        };
+        if let (Some(Item::Record { offset, header }), Some(slot)) =
+            (items.get(at), checked.get(at))
+        {
+            slot.get_or_init(|| RecordChecked::of(pack, *offset, header, unpacker));
+        }
+    });
+    let records = checked.into_iter().map(OnceLock::into_inner).collect();
+    (records, digest.into_inner().unwrap_or(Err(io::ErrorKind::Other.into())))
 }
 
 fn sha256(pack: &Pack) -> io::Result<[u8; 32]> {

@@ -33,13 +33,15 @@ pub(crate) struct Entry {
     pub(crate) raw_bytes: u64,
     pub(crate) stored_bytes: u64,
     pub(crate) codec: u16,
+    /// The record helps to read others, and is no artifact of a run.
+    pub(crate) is_dictionary: bool,
 }
 
 impl Entry {
     /// Describes the record whose header stands at `offset`.
     pub(crate) fn of(offset: u64, header: &RecordHeader) -> Self {
-        let RecordHeader { codec, raw_bytes, stored_bytes, .. } = *header;
-        Self { offset, raw_bytes, stored_bytes, codec }
+        let RecordHeader { codec, raw_bytes, stored_bytes, is_dictionary, .. } = *header;
+        Self { offset, raw_bytes, stored_bytes, codec, is_dictionary }
     }
 
     /// | offset | bytes | field |
@@ -48,7 +50,7 @@ impl Entry {
     /// | 8 | 8 | raw length |
     /// | 16 | 4 | stored length |
     /// | 20 | 2 | codec |
-    /// | 22 | 2 | zero |
+    /// | 22 | 2 | flags, as in the record |
     fn encode(&self) -> [u8; ENTRY_BYTES] {
         let stored_bytes = u32::try_from(self.stored_bytes).expect("a stored length is <= 1 GiB");
         let mut out = [0; ENTRY_BYTES];
@@ -56,7 +58,9 @@ impl Entry {
         words.copy_from_slice([self.offset, self.raw_bytes].map(u64::to_le_bytes).as_flattened());
         let (stored, tail) = tail.split_at_mut(4);
         stored.copy_from_slice(&stored_bytes.to_le_bytes());
-        tail.split_at_mut(2).0.copy_from_slice(&self.codec.to_le_bytes());
+        let (codec, flags) = tail.split_at_mut(2);
+        codec.copy_from_slice(&self.codec.to_le_bytes());
+        flags.copy_from_slice(&u16::from(self.is_dictionary).to_le_bytes());
         out
     }
 
@@ -65,7 +69,9 @@ impl Entry {
         let offset = u64::from_le_bytes(fields.array());
         let raw_bytes = u64::from_le_bytes(fields.array());
         let stored_bytes = u64::from(u32::from_le_bytes(fields.array()));
-        Self { offset, raw_bytes, stored_bytes, codec: u16::from_le_bytes(fields.array()) }
+        let codec = u16::from_le_bytes(fields.array());
+        let is_dictionary = u16::from_le_bytes(fields.array()) & 1 != 0;
+        Self { offset, raw_bytes, stored_bytes, codec, is_dictionary }
     }
 }
 
@@ -160,6 +166,11 @@ impl SealedIndex {
     /// Maps an index and checks all of its checksums and its order.
     pub(crate) fn open(vfs: &dyn Vfs, path: &Path) -> Result<Self, IndexError> {
         let map = open_regular(vfs, path).and_then(|file| file.view()).map_err(IndexError::Io)?;
+        Ok(Self::of(map)?)
+    }
+
+    /// Checks the bytes of an index.
+    pub(crate) fn of(map: FileView) -> Result<Self, HeaderError> {
         let (sealing, entries) = check(&map)?;
         Ok(Self { map, sealing, entries })
     }

@@ -14,23 +14,33 @@
 
 mod active;
 mod check;
-mod codec;
+mod chunks;
+mod compact;
+mod encode;
+pub(crate) mod hostile;
 mod index;
 mod map;
 mod name;
+mod notes;
 mod pack;
 mod reader;
 mod scan;
 mod shared;
 mod store;
+mod unpack;
 pub mod vfs;
 
-pub use self::check::{Checked, Finding, FindingKind, Severity};
-pub use self::codec::Encoder;
+pub use self::check::{Checked, Each, Finding, FindingKind, Severity};
+pub use self::chunks::CHUNK_BYTES;
+pub use self::compact::{Compacted, Compaction};
+pub use self::encode::Encoder;
+pub use self::notes::{Notes, RedactionNote};
 pub use self::reader::{PackUse, Place, StoreReader};
 pub use self::shared::SharedStore;
 pub use self::store::{SealedPack, Store, StoreOptions};
-pub use crate::frame::ARTIFACT_BYTES_MAX;
+pub use crate::frame::{
+    ARTIFACT_BYTES_MAX, DELTA_RAW_BYTES_MAX, DICTIONARY_BYTES_MAX, DICTIONARY_RAW_BYTES_MAX,
+};
 
 /// Identifies the writer of a pack; the caller draws the epoch and reads the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

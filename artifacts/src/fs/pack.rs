@@ -1,18 +1,19 @@
 //! One pack, opened for reading: by its index where there is a good one, else by a scan.
 
-use std::borrow::Cow;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::codec::Unpacker;
+use super::chunks::{ChunkTable, HEAD_BYTES, is_table, table_bytes};
 use super::index::{Entry, IndexError, SealedIndex};
 use super::name::{INDEX_SUFFIX, PACK_SUFFIX, PackName};
 use super::scan::{self, PackBytes, read_range};
+use super::unpack::{Bases, Stored, Unpacker, base_is_intact, unchunk_one, unpack};
 use super::vfs::{Vfs, open_regular};
 use crate::error::{DamageReason, GetError, OpenError};
 use crate::frame::{
-    CODEC_RAW, CODEC_ZSTD, FORMAT_MAJOR, HEADER_U64, HeaderError, PACK_HEADER_U64, PackHeader,
+    BaseKey, CODEC_ZSTD, FORMAT_MAJOR, HEADER_U64, HeaderError, PACK_HEADER_U64, PackHeader,
     RecordHeader,
 };
 use crate::id::ArtifactId;
@@ -126,7 +127,7 @@ impl Pack {
     /// Where the pack holds `id`, if it does.
     pub(crate) fn find(&self, id: &ArtifactId) -> Option<Entry> {
         let (found, entry) = self.get(self.lower_bound(id))?;
-        (found == *id).then_some(entry)
+        (found == *id && !entry.is_dictionary).then_some(entry)
     }
 
     /// Reads the artifact that the index places at `entry`.
@@ -137,32 +138,98 @@ impl Pack {
         unpacker: &Unpacker,
     ) -> Result<Arc<[u8]>, GetError> {
         let record = self.record_of(id, entry).and_then(|(header, stored)| {
-            unpack(&header, &stored, unpacker).map(|raw| raw.into_owned().into())
+            unpack(&header, &stored, unpacker, self).map(|raw| raw.into_owned().into())
         });
         record.map_err(|error| get_error(id, &self.path, entry.offset, error))
     }
 
-    /// Returns true if the stored bytes at `entry` still have their checksum.
-    pub(crate) fn is_intact(&self, id: ArtifactId, entry: &Entry) -> bool {
-        self.record_of(id, entry).is_ok()
-    }
-
-    /// Reads the record at `entry` and compares it with what the index says.
-    fn record_of(
+    /// Reads a part of the artifact that the index places at `entry`, without the rest of it;
+    /// `None` if it is not stored in chunks.
+    ///
+    /// `range` is within the artifact.
+    pub(crate) fn read_part(
         &self,
         id: ArtifactId,
         entry: &Entry,
-    ) -> Result<(RecordHeader, Cow<'_, [u8]>), RecordError> {
-        let (header, stored) = self.record(entry.offset)?;
-        if header.id != id || Entry::of(entry.offset, &header) != *entry {
-            let reason = DamageReason::IndexMismatch { field: "record" };
-            return Err(RecordError::Damaged(reason));
+        range: Range<u64>,
+    ) -> Result<Option<Arc<[u8]>>, GetError> {
+        let part = self.part_of(id, entry, range);
+        part.map_err(|error| get_error(id, &self.path, entry.offset, error))
+    }
+
+    fn part_of(
+        &self,
+        id: ArtifactId,
+        entry: &Entry,
+        range: Range<u64>,
+    ) -> Result<Option<Arc<[u8]>>, RecordError> {
+        if entry.codec != CODEC_ZSTD {
+            return Ok(None);
         }
+        let header = self.header_of(id, entry)?;
+        let at = entry.offset + HEADER_U64;
+        let head = self.bytes.range(at, HEAD_BYTES as u64).map_err(RecordError::Io)?;
+        if !is_table(&head) {
+            return Ok(None);
+        }
+        let table = table_bytes(&head, header.raw_bytes).map_err(RecordError::Damaged)?;
+        let table = self.bytes.range(at, table).map_err(RecordError::Io)?;
+        let table = ChunkTable::decode(&table, header.raw_bytes, header.stored_bytes)
+            .map_err(RecordError::Damaged)?;
+        let wanted =
+            table.parts().filter(|part| part.raw.start < range.end && range.start < part.raw.end);
+        let mut context = zstd::zstd_safe::DCtx::create();
+        let mut raw = Vec::new();
+        for part in wanted {
+            let bytes = u64::from(part.chunk.stored_bytes);
+            let frame = self.bytes.range(at + part.stored_at, bytes).map_err(RecordError::Io)?;
+            let chunk = part
+                .chunk
+                .check(&frame)
+                .and_then(|()| unchunk_one(&mut context, &frame, part.raw.end - part.raw.start));
+            let chunk = chunk.map_err(RecordError::Damaged)?;
+            let skipped = usize::try_from(range.start.saturating_sub(part.raw.start));
+            let left = usize::try_from(range.end.min(part.raw.end) - part.raw.start);
+            let wanted = skipped.ok().zip(left.ok()).and_then(|(from, to)| chunk.get(from..to));
+            raw.extend_from_slice(wanted.unwrap_or_default());
+        }
+        Ok(Some(raw.into()))
+    }
+
+    /// Returns true if the stored bytes at `entry`, and what is needed to read them, still have
+    /// their checksums.
+    pub(crate) fn is_intact(&self, id: ArtifactId, entry: &Entry) -> bool {
+        self.record_of(id, entry).is_ok_and(|(header, _)| base_is_intact(&header, self))
+    }
+
+    /// The offset of what the record at `entry` needs, if it needs something that is there.
+    pub(crate) fn base_entry(&self, id: ArtifactId, entry: &Entry) -> Option<(ArtifactId, Entry)> {
+        let header = self.header_of(id, entry).ok()?;
+        header.needs_base().then(|| self.find_key(header.base))?
+    }
+
+    /// The first artifact whose id begins with `key`.
+    fn find_key(&self, key: BaseKey) -> Option<(ArtifactId, Entry)> {
+        let found = self.get(self.lower_bound(&key.first_id()))?;
+        (BaseKey::of(&found.0) == key).then_some(found)
+    }
+
+    /// Reads the header of the record at `entry` and compares it with what the index says.
+    fn header_of(&self, id: ArtifactId, entry: &Entry) -> Result<RecordHeader, RecordError> {
+        let header = self.bytes.range(entry.offset, HEADER_U64).map_err(RecordError::Io)?;
+        let header = RecordHeader::decode(&header).map_err(RecordError::Damaged)?;
+        check_listed(id, entry, &header).map(|()| header)
+    }
+
+    /// Reads the record at `entry` and compares it with what the index says.
+    fn record_of(&self, id: ArtifactId, entry: &Entry) -> Result<Stored<'_>, RecordError> {
+        let (header, stored) = self.record(entry.offset)?;
+        check_listed(id, entry, &header)?;
         Ok((header, stored))
     }
 
     /// Reads the record at `offset`; its header and its stored bytes have their checksums.
-    pub(crate) fn record(&self, offset: u64) -> Result<(RecordHeader, Cow<'_, [u8]>), RecordError> {
+    pub(crate) fn record(&self, offset: u64) -> Result<Stored<'_>, RecordError> {
         let header = self.bytes.range(offset, HEADER_U64).map_err(RecordError::Io)?;
         let header = RecordHeader::decode(&header).map_err(RecordError::Damaged)?;
         // The range never reaches beyond the file, so that a large length allocates nothing.
@@ -171,6 +238,22 @@ impl Pack {
         check_stored(&header, &stored).map_err(RecordError::Damaged)?;
         Ok((header, stored))
     }
+}
+
+impl Bases for Pack {
+    fn base(&self, key: BaseKey) -> Result<Option<Stored<'_>>, RecordError> {
+        let found = self.find_key(key);
+        found.map(|(id, entry)| self.record_of(id, &entry)).transpose()
+    }
+}
+
+/// Compares a record with what an index says about it.
+fn check_listed(id: ArtifactId, entry: &Entry, header: &RecordHeader) -> Result<(), RecordError> {
+    if header.id != id || Entry::of(entry.offset, header) != *entry {
+        let reason = DamageReason::IndexMismatch { field: "record" };
+        return Err(RecordError::Damaged(reason));
+    }
+    Ok(())
 }
 
 /// Checks the stored bytes of a record against its header.
@@ -183,26 +266,6 @@ pub(crate) fn check_stored(header: &RecordHeader, stored: &[u8]) -> Result<(), D
         return Err(DamageReason::StoredChecksum);
     }
     Ok(())
-}
-
-/// Turns stored bytes into the artifact; what it returns hashes to the id in the header.
-pub(crate) fn unpack<'a>(
-    header: &RecordHeader,
-    stored: &'a [u8],
-    unpacker: &Unpacker,
-) -> Result<Cow<'a, [u8]>, RecordError> {
-    let raw = match header.codec {
-        CODEC_RAW => Cow::Borrowed(stored),
-        CODEC_ZSTD => {
-            let raw = unpacker.unpack(stored, header.raw_bytes).map_err(RecordError::Damaged)?;
-            Cow::Owned(raw)
-        }
-        other => return Err(RecordError::CodecUnsupported(other)),
-    };
-    if ArtifactId::of(&raw) != header.id {
-        return Err(RecordError::Damaged(DamageReason::Digest));
-    }
-    Ok(raw)
 }
 
 /// Says about the artifact `id` what its record said.

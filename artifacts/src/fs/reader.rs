@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::codec::Unpacker;
 use super::index::Entry;
 use super::name::PackName;
 use super::pack::Pack;
+use super::unpack::Unpacker;
 use super::vfs::{LocalDisk, Vfs};
 use crate::error::{GetError, OpenError};
 use crate::frame::{HEADER_U64, PACK_HEADER_U64};
@@ -98,14 +99,9 @@ impl StoreReader {
         self.packs.iter().any(|pack| pack.find(id).is_some())
     }
 
-    /// Counts the artifacts, each once; takes time linear in their number if there are several
-    /// packs.
+    /// Counts the artifacts, each once; takes time linear in their number.
     pub fn len(&self) -> usize {
-        match self.packs.as_slice() {
-            [] => 0,
-            [pack] => pack.len(),
-            _ => self.iter().count(),
-        }
+        self.iter().count()
     }
 
     /// Returns true if there is no artifact.
@@ -128,17 +124,31 @@ impl StoreReader {
     /// A copy that a newer pack replaces counts as not named.
     pub fn pack_uses(&self, named: &BTreeSet<ArtifactId>) -> Vec<PackUse> {
         let mut uses: Vec<PackUse> = self.packs.iter().map(PackUse::of).collect();
-        for (pack, id, entry) in
-            (Merge { packs: &self.packs, positions: vec![0; self.packs.len()] })
-        {
+        let mut bases = BTreeSet::new();
+        let merged = Merge { packs: &self.packs, positions: vec![0; self.packs.len()] };
+        for (pack, id, entry) in merged.filter(|(_, id, _)| named.contains(id)) {
             let at = self.packs.iter().position(|other| other.name == pack.name);
-            if let Some(found) = at.and_then(|at| uses.get_mut(at)).filter(|_| named.contains(&id))
+            let Some(found) = at.and_then(|at| uses.get_mut(at)) else { continue };
+            found.named_bytes += record_bytes(&entry);
+            found.artifacts.push(id);
+            // What a named artifact is read with is used as well, once.
+            if let Some((base, entry)) = pack.base_entry(id, &entry)
+                && !named.contains(&base)
+                && bases.insert((pack.name, base))
             {
-                found.named_bytes += HEADER_U64 + entry.stored_bytes.next_multiple_of(8);
-                found.artifacts.push(id);
+                found.named_bytes += record_bytes(&entry);
             }
         }
         uses
+    }
+
+    /// Lists the artifacts in the order in which they were stored, each once: its newest copy.
+    pub fn in_order(&self) -> Vec<ArtifactId> {
+        let mut places: Vec<_> = Merge { packs: &self.packs, positions: vec![0; self.packs.len()] }
+            .map(|(pack, id, entry)| (pack.name, entry.offset, id))
+            .collect();
+        places.sort_unstable();
+        places.into_iter().map(|(_, _, id)| id).collect()
     }
 
     /// Lists the artifacts in the order of their ids, each once: id, raw length, stored length
@@ -156,7 +166,8 @@ impl StoreReader {
         for pack in &self.packs {
             let from = pack.lower_bound(&first);
             let in_pack = (from..).map_while(|position| pack.get(position));
-            found.extend(in_pack.map(|(id, _)| id).take_while(|id| *id <= last));
+            let in_pack = in_pack.take_while(|(id, _)| *id <= last);
+            found.extend(in_pack.filter(|(_, entry)| !entry.is_dictionary).map(|(id, _)| id));
         }
         found.into_iter().collect()
     }
@@ -165,6 +176,12 @@ impl StoreReader {
     pub fn reference(&self, id: &ArtifactId) -> Option<ArtifactRef> {
         let entry = self.packs.iter().rev().find_map(|pack| pack.find(id))?;
         Some(ArtifactRef::stored(*id, entry.raw_bytes))
+    }
+
+    /// The stored length of the newest copy of an artifact; 0 if there is none.
+    pub(crate) fn stored_bytes_of(&self, id: &ArtifactId) -> u64 {
+        let entry = self.packs.iter().rev().find_map(|pack| pack.find(id));
+        entry.map_or(0, |entry| entry.stored_bytes)
     }
 
     /// Returns true if a copy of the artifact still has its checksum.
@@ -203,6 +220,26 @@ impl Source for StoreReader {
         }
         Err(first_error.unwrap_or(GetError::Missing { id }))
     }
+
+    /// Of an artifact of more than 1 MiB, only the chunks that are asked for are read.
+    fn read_range(&self, artifact: &ArtifactRef, range: Range<u64>) -> Result<Arc<[u8]>, GetError> {
+        let id = artifact.id();
+        let range = crate::source::within(artifact, range);
+        for pack in self.packs.iter().rev() {
+            let Some(entry) = pack.find(&id) else { continue };
+            if entry.raw_bytes == artifact.bytes()
+                && let Ok(Some(part)) = pack.read_part(id, &entry, range.clone())
+            {
+                return Ok(part);
+            }
+        }
+        // Another copy may be good, and else this says what is wrong.
+        self.read(artifact).map(|bytes| crate::source::part(&bytes, &range))
+    }
+}
+
+fn record_bytes(entry: &Entry) -> u64 {
+    HEADER_U64 + entry.stored_bytes.next_multiple_of(8)
 }
 
 /// Compares the length of what was read with the reference.
@@ -247,6 +284,11 @@ impl<'a> Iterator for Merge<'a> {
     type Item = (&'a Pack, ArtifactId, Entry);
 
     fn next(&mut self) -> Option<Self::Item> {
+        for (pack, position) in self.packs.iter().zip(&mut self.positions) {
+            while pack.get(*position).is_some_and(|(_, entry)| entry.is_dictionary) {
+                *position += 1;
+            }
+        }
         let mut next: Option<Self::Item> = None;
         for (pack, position) in self.packs.iter().zip(&self.positions) {
             if let Some((id, entry)) = pack.get(*position)

@@ -45,6 +45,7 @@ impl PackBytes {
             Self::Mapped(map) => {
                 let [start, end] = [start, end].map(usize::try_from);
                 let range = start.map_err(io::Error::other)?..end.map_err(io::Error::other)?;
+                map.probe(range.clone())?;
                 Ok(Cow::Borrowed(map.get(range).unwrap_or_default()))
             }
             Self::File { file, .. } => read_range(&**file, start, end - start).map(Cow::Owned),

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::active::failed;
-use super::codec::Encoder;
+use super::encode::Encoder;
 use super::store::{SealedPack, Store, checked_bytes};
 use crate::error::{GetError, PutError};
 use crate::id::ArtifactId;
@@ -33,14 +33,15 @@ impl SharedStore {
         let raw = checked_bytes(redacted)?;
         let id = ArtifactId::of(raw);
         let reference = ArtifactRef::stored(id, raw.len() as u64);
-        {
+        let coding = {
             let store = self.store();
             store.check_alive()?;
             if store.holds_intact(id) {
                 return Ok(reference);
             }
-        }
-        let encoded = encoder.encode(id, raw);
+            store.coding(raw.len())
+        };
+        let encoded = encoder.encode(id, raw, coding);
         let encoded = encoded.map_err(|source| failed("art".as_ref(), 0, "compress", source))?;
         self.store().put_encoded(&encoded)?;
         encoder.take_back(encoded);
@@ -54,6 +55,11 @@ impl SharedStore {
         let Some(sync) = self.store().begin_sync()? else { return Ok(()) };
         let result = sync.run();
         self.store().end_sync(&sync, result)
+    }
+
+    /// Lists the packs that were full and are sealed already, oldest first.
+    pub fn full_packs(&self) -> Vec<SealedPack> {
+        self.store().full_packs().to_vec()
     }
 
     /// Ends the store and returns all packs that it filled; see [`Store::seal`].

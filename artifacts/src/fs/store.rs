@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use super::active::SealedPack;
-use super::active::{ActivePack, PackSync, failed, header_of, sync_folder};
-use super::codec::{Encoded, Encoder};
-use super::pack::{get_error, unpack};
+use super::active::{ActivePack, PackSync, failed, sync_folder};
+use super::encode::{Coding, Encoded, Encoder};
+use super::pack::get_error;
 use super::reader::{StoreReader, of_length};
 use super::scan::PackBytes;
+use super::unpack::{base_is_intact, unpack};
 use super::vfs::{LocalDisk, Vfs};
 use crate::error::{GetError, PutError};
 use crate::frame::ARTIFACT_BYTES_MAX;
@@ -110,11 +111,7 @@ impl Store {
         let raw = checked_bytes(redacted)?;
         let id = ArtifactId::of(raw);
         if !self.holds_intact(id) {
-            let encoded = self.encoder.encode(id, raw);
-            let encoded = encoded.map_err(|source| self.failed_to_compress(source));
-            let encoded = self.poisoning(encoded)?;
-            self.append(&encoded)?;
-            self.encoder.take_back(encoded);
+            self.encode_and_append(id, raw)?;
         }
         Ok(ArtifactRef::stored(id, raw.len() as u64))
     }
@@ -131,17 +128,42 @@ impl Store {
     /// pack of this folder holds it; see [`Store::copy_from`].
     pub fn copy_again(&mut self, from: &StoreReader, id: &ArtifactId) -> Result<(), PutError> {
         self.check_alive()?;
-        if self.active.find(id).is_some() {
+        if self.is_in_active(id) {
             return Ok(());
         }
         let reference = from.reference(id).ok_or(GetError::Missing { id: *id })?;
         let raw = from.read(&reference)?;
-        let encoded = self.encoder.encode(*id, &raw);
-        let encoded = encoded.map_err(|source| self.failed_to_compress(source));
-        let encoded = self.poisoning(encoded)?;
+        self.encode_and_append(*id, &raw)
+    }
+
+    fn encode_and_append(&mut self, id: ArtifactId, raw: &[u8]) -> Result<(), PutError> {
+        let encoded = self.encode(id, raw)?;
         self.append(&encoded)?;
         self.encoder.take_back(encoded);
         Ok(())
+    }
+
+    /// Compresses an artifact for the pack that is being filled.
+    pub(crate) fn encode(&mut self, id: ArtifactId, raw: &[u8]) -> Result<Encoded, PutError> {
+        let encoded = self.encoder.encode(id, raw, self.active.coding(raw.len()));
+        self.compressed(encoded)
+    }
+
+    /// Remembers that a compression failed.
+    pub(crate) fn compressed<T>(&mut self, result: io::Result<T>) -> Result<T, PutError> {
+        let place = (self.active.path(), self.active.bytes());
+        let result = result.map_err(|source| failed(place.0, place.1, "compress", source));
+        self.poisoning(result)
+    }
+
+    /// How an artifact of this length is best compressed for the pack that is being filled.
+    pub(crate) fn coding(&self, raw_bytes: usize) -> Coding {
+        self.active.coding(raw_bytes)
+    }
+
+    /// Returns true if the artifact stands in the pack that is being filled.
+    pub(crate) fn is_in_active(&self, id: &ArtifactId) -> bool {
+        self.active.find(id).is_some()
     }
 
     /// Stores what an [`Encoder`] of the caller made, unless it is there.
@@ -201,13 +223,13 @@ impl Store {
 
     /// Returns true if a good copy of the artifact is stored.
     pub(crate) fn holds_intact(&self, id: ArtifactId) -> bool {
-        let active = self.active.find(&id).is_some_and(|(entry, stored_crc)| {
-            self.active.stored(&header_of(id, &entry, stored_crc), entry.offset).is_ok()
+        let active = self.active.find(&id).is_some_and(|(offset, header)| {
+            self.active.stored(&header, offset).is_ok() && base_is_intact(&header, &self.active)
         });
         active || self.older.holds_intact(id)
     }
 
-    fn append(&mut self, encoded: &Encoded) -> Result<(), PutError> {
+    pub(crate) fn append(&mut self, encoded: &Encoded) -> Result<(), PutError> {
         let appended = self.try_append(encoded);
         self.poisoning(appended)
     }
@@ -216,11 +238,7 @@ impl Store {
         if self.active.bytes() >= self.options.pack_bytes_target {
             self.rotate()?;
         }
-        self.active.append(&encoded.header(), &encoded.stored)
-    }
-
-    fn failed_to_compress(&self, source: io::Error) -> PutError {
-        failed(self.active.path(), self.active.bytes(), "compress", source)
+        self.active.append(encoded)
     }
 
     /// Seals the full pack and starts the next; the old one is durable before the new one is.
@@ -252,14 +270,14 @@ impl Store {
 impl Source for Store {
     fn read(&self, artifact: &ArtifactRef) -> Result<Arc<[u8]>, GetError> {
         let id = artifact.id();
-        let Some((entry, stored_crc)) = self.active.find(&id) else {
+        let Some((offset, header)) = self.active.find(&id) else {
             return self.older.read(artifact);
         };
-        let header = header_of(id, &entry, stored_crc);
-        let raw = self.active.stored(&header, entry.offset).and_then(|stored| {
-            unpack(&header, &stored, self.older.unpacker()).map(|raw| raw.into_owned().into())
+        let raw = self.active.stored(&header, offset).and_then(|stored| {
+            let raw = unpack(&header, &stored, self.older.unpacker(), &self.active)?;
+            Ok(raw.into_owned().into())
         });
-        let raw = raw.map_err(|error| get_error(id, self.active.path(), entry.offset, error))?;
+        let raw = raw.map_err(|error| get_error(id, self.active.path(), offset, error))?;
         of_length(artifact, raw)
     }
 }

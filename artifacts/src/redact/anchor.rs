@@ -11,13 +11,20 @@ use aho_corasick::packed::{Config, MatchKind as PackedKind, Searcher};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind, Span};
 
 use super::rules::{Rule, Shape};
+use super::wide;
 
 /// The longest anchor, in bytes.
 pub(crate) const ANCHOR_BYTES_MAX: usize = 32;
-/// Most literals of one pack.
-const PACK_LITERALS_MAX: usize = 46;
+/// Most literals of one pack; a searcher takes 127.
+const PACK_LITERALS_MAX: usize = 120;
+/// Most classes of literals in one pack, see [`class`]. Each pack is a pass over the text, and
+/// with more classes than this a pass stops too often for nothing.
+const PACK_CLASSES_MAX: usize = 46;
 /// Anchors of at least this length go into packs of their own.
 const LONG_BYTES_MIN: usize = 4;
+
+/// The anchor of UTF-16: a zero. No rule has it.
+pub(crate) const WIDE: u16 = u16::MAX;
 
 /// A searcher for the anchors of all rules.
 #[derive(Clone, Debug)]
@@ -87,9 +94,7 @@ impl Anchors {
         let mut texts: Vec<&'static str> =
             rules.iter().flat_map(|rule| rule.anchors().iter().copied()).collect();
         // The longer of two with the same beginning comes first, so that it is the one found.
-        texts.sort_by(|a, b| {
-            (&a[..a.len().min(2)], b.len(), a).cmp(&(&b[..b.len().min(2)], a.len(), b))
-        });
+        texts.sort_by(|a, b| (class(a), b.len(), a).cmp(&(class(b), a.len(), b)));
         texts.dedup();
         let of = |text: &&'static str| -> Vec<(&'static Rule, usize)> {
             let begins = |rule: &&'static Rule| {
@@ -103,8 +108,7 @@ impl Anchors {
             || texts.iter().enumerate().filter_map(|(n, t)| Some((u16::try_from(n).ok()?, *t)));
         let (long, short): (Vec<_>, Vec<_>) =
             numbered().partition(|(_, text)| text.len() >= LONG_BYTES_MIN);
-        let packs = long.chunks(PACK_LITERALS_MAX.min(long.len().max(1)));
-        let packs = packs.chain([short.as_slice()]).filter(|pack| !pack.is_empty());
+        let packs = packed(&long).chain([short.as_slice()]).filter(|pack| !pack.is_empty());
         let packs = packs.map(|pack| {
             let texts: Vec<_> = pack.iter().map(|(_, text)| *text).collect();
             Pack { engine: engine(&texts), anchors: pack.iter().map(|(n, _)| *n).collect() }
@@ -144,6 +148,8 @@ impl Anchors {
                 }
             }
         }
+        let zeros = wide::starts(window, from, to, base);
+        hits.extend(zeros.map(|at| Hit { start: base + at as u64, anchor: WIDE }));
         if let Some(new) = hits.get_mut(before..) {
             new.sort_unstable();
         }
@@ -153,6 +159,32 @@ impl Anchors {
     pub(crate) fn rules(&self, anchor: u16) -> &[(&'static Rule, usize)] {
         self.rules.get(usize::from(anchor)).map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// What the searcher tells literals apart by before it compares them: the low halves of their
+/// first bytes. Literals of one class cost no more than one.
+fn class(text: &str) -> Vec<u8> {
+    text.bytes().take(LONG_BYTES_MIN).map(|byte| byte & 15).collect()
+}
+
+/// Cuts literals, which are in the order of their classes, into packs.
+fn packed<'t>(
+    mut left: &'t [(u16, &'static str)],
+) -> impl Iterator<Item = &'t [(u16, &'static str)]> {
+    std::iter::from_fn(move || {
+        let mut classes = 0;
+        let mut last = None;
+        let fits = |(_, text): &&(u16, &'static str)| {
+            let class = Some(class(text));
+            classes += usize::from(class != last);
+            last = class;
+            classes <= PACK_CLASSES_MAX
+        };
+        let length = left.iter().take(PACK_LITERALS_MAX).take_while(fits).count();
+        let (pack, rest) = left.split_at(length);
+        left = rest;
+        (!pack.is_empty()).then_some(pack)
+    })
 }
 
 impl Engine {

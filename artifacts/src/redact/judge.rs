@@ -11,6 +11,7 @@ pub(crate) mod command;
 pub(crate) mod cookie;
 pub(crate) mod header;
 pub(crate) mod jwt;
+pub(crate) mod member;
 pub(crate) mod name;
 pub(crate) mod nested;
 pub(crate) mod pattern;
@@ -28,7 +29,7 @@ use text::{Short, Text};
 /// How much of the text before an anchor is looked at.
 pub(crate) const BEHIND_BYTES: usize = 256;
 /// A secret starts at most so far before its anchor.
-pub(crate) const LEAD_BYTES: usize = 64;
+pub(crate) const LEAD_BYTES: usize = 96;
 
 /// What comes behind the bytes at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,11 @@ impl Flags {
             (Self::ENCODED, "encoded"),
         ];
         all.iter().filter(|(flag, _)| self.bits & flag.bits != 0).map(|(_, name)| *name).collect()
+    }
+
+    /// Returns true if `flag` is one of them.
+    pub(crate) const fn has(self, flag: Self) -> bool {
+        self.bits & flag.bits != 0
     }
 
     /// Flags of one of the two.

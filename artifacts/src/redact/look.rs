@@ -13,6 +13,9 @@ const LOOKED_AT_BYTES: usize = 512;
 /// Letters of one kind in a row without a digit that a random piece has, at most, now and then.
 const DIGITS_TAIL_MAX: usize = 4;
 
+/// A text of at least this length can be random as a whole, whatever its pieces are.
+const WHOLE_BYTES_MIN: usize = 16;
+
 /// How many bytes of each kind a text has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mix {
@@ -64,6 +67,11 @@ pub(crate) fn is_random(text: &[u8]) -> bool {
 /// How many bytes stand in random pieces. Pieces end at signs such as `-`, `_`, `.` and `/`.
 pub(crate) fn random_bytes(text: &[u8]) -> usize {
     let text = text.get(..LOOKED_AT_BYTES).unwrap_or(text);
+    let mix = Mix::of(text);
+    let mixed = mix.upper >= 3 && mix.lower >= 3 && mix.digit > 0;
+    if mixed && text.len() >= WHOLE_BYTES_MIN && words::are_unlikely_pieces(text) {
+        return text.len() - mix.other;
+    }
     let pieces = text.split(|byte| !byte.is_ascii_alphanumeric());
     pieces.filter(|piece| is_random_piece(piece)).map(<[u8]>::len).sum()
 }

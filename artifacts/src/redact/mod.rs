@@ -15,10 +15,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 mod anchor;
 mod boundary;
+mod compose;
+mod json;
 mod judge;
 mod known;
 mod look;
@@ -30,18 +33,20 @@ mod scan;
 mod stream;
 mod tag;
 mod view;
+mod wide;
+mod withheld;
 
 use self::anchor::Anchors;
 use self::judge::Edge;
 pub use self::judge::Flags;
 use self::known::Known;
-use self::rules::Allow;
-use self::rules::Rule;
+use self::rules::{Allow, KNOWN, Rule};
 pub use self::rules::{RuleFileError, RuleSet};
 use self::run::Run;
 use self::scan::{Scan, Span, Window};
 pub use self::stream::{MAXSPAN_BYTES, RedactStream};
 pub use self::tag::{KEY_BYTES, TagKey};
+pub use self::withheld::{Failure, Withheld};
 
 /// Bytes in which every secret that the rules know is replaced.
 ///
@@ -50,6 +55,7 @@ pub use self::tag::{KEY_BYTES, TagKey};
 pub struct Redacted<'a> {
     bytes: Cow<'a, [u8]>,
     redactions: Vec<Redaction>,
+    withheld: Option<Withheld>,
 }
 
 /// Describes one replaced span.
@@ -63,6 +69,9 @@ pub struct Redaction {
     pub bytes: u64,
     /// Length of what it replaced.
     pub raw_bytes: u64,
+    /// Both lengths without the escapes of the JSON string that it stands in; in a text that is
+    /// no JSON, the same.
+    pub text_bytes: (u64, u64),
     /// What is special about it.
     pub flags: Flags,
 }
@@ -76,7 +85,28 @@ pub struct Redaction {
 pub struct Redactor {
     engine: Arc<Engine>,
     key: Option<TagKey>,
+    given: Arc<Given>,
     run: Arc<Mutex<Run>>,
+    mode: Mode,
+}
+
+/// Known values that every run of a redactor starts with.
+#[derive(Debug, Default)]
+struct Given {
+    known: Arc<Known>,
+    names: Vec<String>,
+    values: u32,
+}
+
+/// What a redactor does with texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Replaces secrets.
+    On,
+    /// Leaves everything as it is.
+    Off,
+    /// Keeps everything back.
+    Withholding,
 }
 
 /// What a redactor looks for; shared by all that look for the same.
@@ -103,6 +133,15 @@ impl Engine {
         Arc::clone(&EXTENDED)
     }
 
+    fn off() -> Arc<Self> {
+        static OFF: LazyLock<Arc<Engine>> = LazyLock::new(|| {
+            let anchors = Anchors::new(&[], &[]);
+            let (more, allow, ruleset) = (Vec::new(), Allow::default(), rules::ruleset_off());
+            Arc::new(Engine { anchors, more, allow, ruleset })
+        });
+        Arc::clone(&OFF)
+    }
+
     fn new(id: &'static str, more: Vec<&'static Rule>, allow: Allow, file: &str) -> Self {
         let anchors = Anchors::new(&rules::core(), &more);
         let ruleset = rules::ruleset_with(id, &more, file);
@@ -123,16 +162,26 @@ impl<'a> Redacted<'a> {
 
     /// Returns true if something was replaced.
     pub fn is_changed(&self) -> bool {
-        !self.redactions.is_empty()
+        !self.redactions.is_empty() || self.withheld.is_some()
     }
 
     /// Copies borrowed bytes, so that the result lives on its own.
     pub fn into_owned(self) -> Redacted<'static> {
-        Redacted { bytes: Cow::Owned(self.bytes.into_owned()), redactions: self.redactions }
+        let Self { bytes, redactions, withheld } = self;
+        Redacted { bytes: Cow::Owned(bytes.into_owned()), redactions, withheld }
+    }
+
+    /// Why all of the text was kept back, if it was; the bytes are a tombstone then.
+    pub fn withheld(&self) -> Option<Withheld> {
+        self.withheld
     }
 
     fn unchanged(bytes: &'a [u8]) -> Self {
-        Self { bytes: Cow::Borrowed(bytes), redactions: Vec::new() }
+        Self { bytes: Cow::Borrowed(bytes), redactions: Vec::new(), withheld: None }
+    }
+
+    fn changed(bytes: Vec<u8>, redactions: Vec<Redaction>) -> Self {
+        Self { bytes: Cow::Owned(bytes), redactions, withheld: None }
     }
 }
 
@@ -149,13 +198,13 @@ impl Redactor {
     /// Makes a redactor of the core rules, which are always on. It has no key: placeholders
     /// number the secrets of the run.
     pub fn core() -> Self {
-        Self { engine: Engine::core(), key: None, run: Arc::default() }
+        Self::of(Engine::core(), Mode::On)
     }
 
     /// Makes a redactor of the core rules and those of gitleaks. It takes more time, and finds
     /// what only the name of a service tells.
     pub fn extended() -> Self {
-        Self { engine: Engine::extended(), key: None, run: Arc::default() }
+        Self::of(Engine::extended(), Mode::On)
     }
 
     /// Makes a redactor of the extended rules and those of a TOML text.
@@ -166,7 +215,23 @@ impl Redactor {
         let (more, allow) = rules::parse(text)?;
         let more = rules::extended().into_iter().chain(more).collect();
         let engine = Arc::new(Engine::new("custom", more, allow, text));
-        Ok(Self { engine, key: None, run: Arc::default() })
+        Ok(Self::of(engine, Mode::On))
+    }
+
+    /// Makes a redactor that replaces nothing. Its rule set is called `off`, and whatever is
+    /// recorded with it says so.
+    pub fn off() -> Self {
+        Self::of(Engine::off(), Mode::Off)
+    }
+
+    /// Makes a redactor that keeps every text back and leaves its length: of a run recorded with
+    /// it, only the shape is on record.
+    pub fn withholding() -> Self {
+        Self::of(Engine::core(), Mode::Withholding)
+    }
+
+    fn of(engine: Arc<Engine>, mode: Mode) -> Self {
+        Self { engine, key: None, given: Arc::default(), run: Arc::default(), mode }
     }
 
     /// Uses tags that come from `key` for secrets that nobody could guess.
@@ -179,7 +244,52 @@ impl Redactor {
     /// The same rules and key, without any memory.
     #[must_use]
     pub fn for_new_run(&self) -> Self {
-        Self { engine: Arc::clone(&self.engine), key: self.key.clone(), run: Arc::default() }
+        Self {
+            engine: Arc::clone(&self.engine),
+            key: self.key.clone(),
+            given: Arc::clone(&self.given),
+            run: Arc::new(Mutex::new(Run::knowing(&self.given.known))),
+            mode: self.mode,
+        }
+    }
+
+    /// Makes values known from the start of every run, each with the name of where it comes from.
+    ///
+    /// Returns the names of values that are not protected, because they are shorter than 8 bytes,
+    /// a number or a word, or one too many.
+    #[must_use = "values may be left without protection"]
+    pub fn knowing(mut self, values: &[(String, Vec<u8>)]) -> (Self, Vec<String>) {
+        let (mut known, mut given) = (Known::default(), Given::default());
+        let mut left = Vec::new();
+        for (name, value) in values {
+            if known::can_be_known(value) && known.add(value, &KNOWN) {
+                given.values = given.values.saturating_add(1);
+                if given.names.last() != Some(name) {
+                    given.names.push(name.clone());
+                }
+            } else {
+                left.push(name.clone());
+            }
+        }
+        given.known = Arc::new(known);
+        self.run = Arc::new(Mutex::new(Run::knowing(&given.known)));
+        self.given = Arc::new(given);
+        (self, left)
+    }
+
+    /// Names of where known values came from, and how many they are.
+    pub fn known_names(&self) -> (&[String], u32) {
+        (&self.given.names, self.given.values)
+    }
+
+    /// Names the key of the tags, if there is one.
+    pub fn key_id(&self) -> Option<[u8; 8]> {
+        self.key.as_ref().map(TagKey::id)
+    }
+
+    /// Returns false if this redactor was made to replace nothing.
+    pub fn is_on(&self) -> bool {
+        self.mode != Mode::Off
     }
 
     /// Identifies the rules, for the record of what a redaction could have found.
@@ -210,8 +320,42 @@ impl Redactor {
     }
 
     /// Redacts a whole text. The result borrows `raw` when nothing was found.
+    ///
+    /// It fails closed: should the search go wrong, a tombstone takes the place of the text.
     pub fn redact<'a>(&self, raw: &'a [u8]) -> Redacted<'a> {
-        self.replace_all(raw, self.spans(raw))
+        self.guarded(raw, false, |redactor| redactor.replace_all(raw, redactor.spans(raw)))
+    }
+
+    /// Failures since the last call, for whoever keeps the record.
+    pub fn take_failures(&self) -> Vec<Failure> {
+        self.locked().take_failures()
+    }
+
+    /// Does the work on a text, unless nothing is to be done, and lets nothing of the text out
+    /// if that goes wrong.
+    fn guarded<'a>(
+        &self,
+        raw: &'a [u8],
+        in_json: bool,
+        work: impl FnOnce(&Self) -> Redacted<'a>,
+    ) -> Redacted<'a> {
+        match self.mode {
+            Mode::Off => Redacted::unchanged(raw),
+            Mode::Withholding if raw.is_empty() => Redacted::unchanged(raw),
+            Mode::Withholding => self.withhold(raw, Withheld::Unwanted, in_json),
+            Mode::On => std::panic::catch_unwind(AssertUnwindSafe(|| work(self)))
+                .unwrap_or_else(|_panic| self.withhold(raw, Withheld::Failed, in_json)),
+        }
+    }
+
+    fn withhold<'a>(&self, raw: &'a [u8], reason: Withheld, in_json: bool) -> Redacted<'a> {
+        if withheld::is_tombstone(raw) {
+            return Redacted::unchanged(raw);
+        }
+        let raw_bytes = raw.len() as u64;
+        self.locked().failed(Failure { reason, raw_bytes });
+        let bytes = Cow::Owned(withheld::tombstone(reason, raw_bytes, in_json));
+        Redacted { bytes, redactions: Vec::new(), withheld: Some(reason) }
     }
 
     /// Redacts the value of a header.
@@ -223,14 +367,18 @@ impl Redactor {
         if !named::is_secret_header(name) {
             return self.redact(value);
         }
-        self.replace_all(value, named::credential(value).into_iter().collect())
+        self.guarded(value, false, |redactor| {
+            redactor.replace_all(value, named::credential(value).into_iter().collect())
+        })
     }
 
     /// Redacts a URL: passwords of a user, values of parameters such as `key` and
     /// `access_token`, and whatever else the rules find.
     pub fn redact_url<'a>(&self, url: &'a [u8]) -> Redacted<'a> {
-        let spans = named::url_spans(url).into_iter().chain(self.spans(url)).collect();
-        self.replace_all(url, scan::unite(spans))
+        self.guarded(url, false, |redactor| {
+            let spans = named::url_spans(url).into_iter().chain(redactor.spans(url)).collect();
+            redactor.replace_all(url, scan::unite(spans))
+        })
     }
 
     /// Starts redacting a text that comes in pieces.
@@ -241,6 +389,8 @@ impl Redactor {
     }
 
     fn spans(&self, raw: &[u8]) -> Vec<Span> {
+        #[cfg(test)]
+        tests::fail_if_asked(raw);
         let mut scan = Scan::new(self.known());
         let window = Window { bytes: raw, base: 0, edge: Edge::End };
         let decided = scan.advance(&self.engine, &window);
@@ -265,7 +415,7 @@ impl Redactor {
             return Redacted::unchanged(raw);
         }
         bytes.extend_from_slice(raw.get(from..).unwrap_or_default());
-        Redacted { bytes: Cow::Owned(bytes), redactions }
+        Redacted::changed(bytes, redactions)
     }
 
     /// Appends the placeholder for `secret`; `offset` is where it starts in all of the output.
@@ -278,15 +428,25 @@ impl Redactor {
         out: &mut Vec<u8>,
     ) -> Option<Redaction> {
         let before = out.len();
-        if placeholder::is_one(secret) {
+        let wide = if span.flags.has(Flags::WIDE) { wide::narrow(secret) } else { None };
+        let plain = wide.as_ref().map_or(secret, |(text, _)| text.as_slice());
+        if placeholder::is_one(plain) {
             out.extend_from_slice(secret);
             return None;
         }
-        let (rule, tag) = self.locked().name(span.rule, secret, self.key.as_ref());
-        placeholder::write(rule.name, &tag, secret, out);
+        let (rule, tag) = self.locked().name(span.rule, plain, self.key.as_ref());
+        match &wide {
+            None => placeholder::write(rule.name, &tag, secret, out),
+            Some((text, zero_first)) => {
+                let mut narrow = Vec::new();
+                placeholder::write(rule.name, &tag, text, &mut narrow);
+                wide::widen(&narrow, *zero_first, out);
+            }
+        }
         let bytes = (out.len() - before) as u64;
         let raw_bytes = secret.len() as u64;
-        Some(Redaction { rule: rule.id, offset, bytes, raw_bytes, flags: span.flags })
+        let text_bytes = (bytes, raw_bytes);
+        Some(Redaction { rule: rule.id, offset, bytes, raw_bytes, text_bytes, flags: span.flags })
     }
 }
 

@@ -10,11 +10,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::Engine;
-use super::anchor::{ANCHOR_BYTES_MAX, Hit};
+use super::anchor::{ANCHOR_BYTES_MAX, Hit, WIDE};
 use super::judge::{BEHIND_BYTES, Edge, Flags, Found, Judgement, LEAD_BYTES, Place, judge};
 use super::known::{self, Known};
 use super::placeholder;
 use super::rules::{KNOWN, PEM, Rule};
+use super::wide;
 
 /// How much text is searched for anchors at once.
 const BLOCK_BYTES: u64 = 32 << 10;
@@ -65,6 +66,8 @@ pub(crate) struct Scan {
     known: Arc<Known>,
     learned: Known,
     known_to: u64,
+    /// Up to where UTF-16 was looked for.
+    wide_until: u64,
     waits: bool,
 }
 
@@ -81,6 +84,7 @@ impl Scan {
             known,
             learned: Known::default(),
             known_to: 0,
+            wide_until: 0,
             waits: false,
         }
     }
@@ -170,6 +174,9 @@ impl Scan {
 
     /// Judges a hit by all its rules; false if one of them needs more text.
     fn judge_all(&mut self, engine: &Engine, window: &Window<'_>, hit: Hit) -> bool {
+        if hit.anchor == WIDE {
+            return self.judge_wide(engine, window, hit);
+        }
         let rules = engine.anchors.rules(hit.anchor);
         while let Some((rule, anchor_bytes)) = rules.get(self.rules_done) {
             if self.failed_until(rule) <= hit.start {
@@ -196,6 +203,32 @@ impl Scan {
                 }
             }
             self.rules_done += 1;
+        }
+        true
+    }
+
+    /// Judges the stretch of UTF-16 that a zero belongs to; false if it goes on beyond the window.
+    fn judge_wide(&mut self, engine: &Engine, window: &Window<'_>, hit: Hit) -> bool {
+        if hit.start < self.wide_until {
+            return true;
+        }
+        let stretch = match wide::stretch(window.bytes, window.local(hit.start), window.edge) {
+            Err(_short) => return false,
+            Ok(None) => return true,
+            Ok(Some(stretch)) => stretch,
+        };
+        self.wide_until = window.base + stretch.until as u64;
+        let mut inner = Self::new(Arc::clone(&self.known));
+        let whole = Window { bytes: &stretch.text, base: 0, edge: Edge::End };
+        let decided = inner.advance(engine, &whole);
+        while let Some(span) = inner.next_final(decided) {
+            let place = |at: u64| stretch.start + 2 * whole.local(at);
+            let (start, end) = (place(span.start), place(span.end));
+            let flags = span.flags.union(Flags::WIDE);
+            self.add(window.base, span.rule, &Found { start, end, flags });
+        }
+        for (value, rule) in inner.learned.values() {
+            self.learned.add(value, rule);
         }
         true
     }

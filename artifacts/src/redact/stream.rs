@@ -1,10 +1,12 @@
 //! Redaction of a text that comes in pieces, in bounded memory.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 
 use super::judge::Edge;
 use super::scan::{Scan, Span, Window};
-use super::{Redaction, Redactor};
+use super::withheld::{Failure, Withheld, tombstone};
+use super::{Mode, Redaction, Redactor};
 
 /// The longest span that a rule looks at: 64 KiB.
 ///
@@ -33,6 +35,9 @@ pub struct RedactStream<'r> {
     look_again_bytes: usize,
     out_bytes: u64,
     redactions: Vec<Redaction>,
+    /// Why nothing comes out any more.
+    withheld: Option<Withheld>,
+    withheld_bytes: u64,
 }
 
 impl<'r> RedactStream<'r> {
@@ -46,30 +51,71 @@ impl<'r> RedactStream<'r> {
             look_again_bytes: 0,
             out_bytes: 0,
             redactions: Vec::new(),
+            withheld: (redactor.mode == Mode::Withholding).then_some(Withheld::Unwanted),
+            withheld_bytes: 0,
         }
     }
 
     /// Takes the next piece and appends what is decided to `out`.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        if self.withheld.is_some() {
+            self.withheld_bytes += chunk.len() as u64;
+            return;
+        }
+        if !self.redactor.is_on() {
+            self.out_bytes += chunk.len() as u64;
+            out.extend_from_slice(chunk);
+            return;
+        }
         for piece in chunk.chunks(PIECE_BYTES) {
             self.window.extend_from_slice(piece);
-            if self.window.len() >= self.look_again_bytes {
-                self.decide(Edge::More, out);
+            if self.withheld.is_some() || self.window.len() >= self.look_again_bytes {
+                self.guarded(Edge::More, out);
             }
         }
     }
 
     /// Ends the text, appends the rest to `out`, and lists what was replaced.
     ///
-    /// The offsets count from the start of the whole output.
+    /// The offsets count from the start of the whole output. Where the search failed, a tombstone
+    /// ends the output, and [`Redactor::take_failures`] tells of it.
     pub fn finish(mut self, out: &mut Vec<u8>) -> Vec<Redaction> {
-        self.decide(Edge::End, out);
-        self.redactor.locked().learn(self.scan.learned());
+        self.guarded(Edge::End, out);
+        match self.withheld {
+            Some(reason) if self.withheld_bytes > 0 => {
+                let raw_bytes = self.withheld_bytes;
+                self.redactor.locked().failed(Failure { reason, raw_bytes });
+                out.extend(tombstone(reason, raw_bytes, false));
+            }
+            _ => self.redactor.locked().learn(self.scan.learned()),
+        }
         std::mem::take(&mut self.redactions)
+    }
+
+    /// Decides, and lets nothing out any more if that goes wrong.
+    fn guarded(&mut self, edge: Edge, out: &mut Vec<u8>) {
+        if self.withheld.is_some() {
+            self.keep_back();
+            return;
+        }
+        let before = (out.len(), self.window.len());
+        if std::panic::catch_unwind(AssertUnwindSafe(|| self.decide(edge, out))).is_err() {
+            out.truncate(before.0);
+            self.withheld = Some(Withheld::Failed);
+            self.keep_back();
+            self.withheld_bytes = self.withheld_bytes.max(before.1 as u64);
+        }
+    }
+
+    fn keep_back(&mut self) {
+        self.withheld_bytes += self.window.len() as u64;
+        zeroize::Zeroize::zeroize(&mut self.window);
     }
 
     fn decide(&mut self, edge: Edge, out: &mut Vec<u8>) {
         let bytes = std::mem::take(&mut self.window);
+        #[cfg(test)]
+        super::tests::fail_if_asked(&bytes);
         let window = Window { bytes: &bytes, base: self.base, edge };
         let decided = self.scan.advance(&self.redactor.engine, &window);
         while let Some(span) = self.scan.next_final(decided) {

@@ -70,6 +70,79 @@ fn tokens() -> Vec<(&'static str, String)> {
     tokens
 }
 
+/// What a text holds on which the search fails.
+const FAIL: &[u8] = b"let the search fail here";
+
+/// Stands in for a fault of the search.
+pub(super) fn fail_if_asked(text: &[u8]) {
+    assert!(memchr::memmem::find(text, FAIL).is_none(), "asked to fail");
+}
+
+#[test]
+fn what_cannot_be_redacted_is_kept_back() {
+    let text = [token("ghp_", 36).as_bytes(), FAIL].concat();
+    let redactor = Redactor::core();
+    let kept = [
+        redactor.redact(&text),
+        redactor.redact_header("x-note", &text),
+        redactor.redact_url(&text),
+        redactor.redact_json(&text),
+    ];
+    for redacted in kept {
+        assert_eq!(redacted.as_bytes(), b"[WITHHELD:failed:64]");
+        assert_eq!(redacted.withheld(), Some(Withheld::Failed));
+        assert!(redacted.is_changed());
+        let again = redactor.redact(redacted.as_bytes());
+        assert_eq!(again.as_bytes(), redacted.as_bytes());
+        assert!(!again.is_changed());
+    }
+    let json = [b"{\"a\":\"".as_slice(), &text, b"\"}"].concat();
+    let redacted = redactor.redact_json(&json);
+    assert_eq!(redacted.as_bytes(), b"\"[WITHHELD:failed:72]\"");
+    let failures = redactor.take_failures();
+    assert_eq!(failures.len(), 5);
+    assert_eq!(failures[0], Failure { reason: Withheld::Failed, raw_bytes: 64 });
+    assert_eq!(redactor.take_failures(), []);
+    // One failure does not spoil the next text.
+    assert!(redactor.redact(token("ghp_", 36).as_bytes()).as_bytes().starts_with(b"[REDACTED"));
+}
+
+#[test]
+fn a_stream_that_fails_lets_nothing_out_any_more() {
+    let token = token("ghp_", 36);
+    for length in [1, 13, 1000] {
+        let text = [b"before\n".repeat(100).as_slice(), token.as_bytes(), FAIL, b" after"].concat();
+        let redactor = Redactor::core();
+        let (mut stream, mut out) = (redactor.stream(), Vec::new());
+        for piece in text.chunks(length) {
+            stream.push(piece, &mut out);
+        }
+        stream.finish(&mut out);
+        let out = String::from_utf8(out).expect("UTF-8 stays");
+        assert!(!out.contains(&token) && !out.contains("after"), "{out}");
+        assert!(out.contains("[WITHHELD:failed:"), "{out}");
+        assert_eq!(redactor.take_failures().len(), 1);
+    }
+}
+
+#[test]
+fn redaction_can_be_off_and_can_keep_everything_back() {
+    let token = token("ghp_", 36);
+    let off = Redactor::off();
+    assert_eq!(off.redact(token.as_bytes()).as_bytes(), token.as_bytes());
+    assert_eq!((off.ruleset().id, off.is_on()), ("off", false));
+    let all = Redactor::withholding();
+    let kept = all.redact_json(b"{\"a\":\"b\"}");
+    assert_eq!(kept.as_bytes(), b"\"[WITHHELD:unwanted:9]\"");
+    for redactor in [off, all] {
+        let mut out = Vec::new();
+        let mut stream = redactor.stream();
+        stream.push(token.as_bytes(), &mut out);
+        stream.finish(&mut out);
+        assert_eq!(out == token.as_bytes(), !redactor.is_on());
+    }
+}
+
 #[test]
 fn every_token_is_replaced_whole_in_every_surrounding() {
     let surroundings = [
@@ -199,8 +272,8 @@ fn spans_say_where_and_how_long_before_and_after() {
     let redacted = redactor.redact(text.as_bytes());
     let flags = Flags::default();
     let expected = [
-        Redaction { rule: 6, offset: 2, bytes: 32, raw_bytes: 20, flags },
-        Redaction { rule: 3, offset: 2 + 32 + 3, bytes: 40, raw_bytes: 40, flags },
+        Redaction { rule: 6, offset: 2, bytes: 32, raw_bytes: 20, text_bytes: (32, 20), flags },
+        Redaction { rule: 3, offset: 37, bytes: 40, raw_bytes: 40, text_bytes: (40, 40), flags },
     ];
     assert_eq!(redacted.redactions(), expected);
     for span in redacted.redactions() {

@@ -9,7 +9,7 @@ use artifacts::{ArtifactId, DamageReason, GetError, OpenError, Source as _, Stor
 use crate::support::{files, findings, folder, put, reader, record, sealed, writer};
 
 #[test]
-fn an_index_that_is_gone_changes_nothing_that_is_read() {
+fn s20_an_index_that_is_gone_changes_nothing_that_is_read() {
     let folder = folder();
     let texts: Vec<Vec<u8>> = (0..50_u8).map(|at| vec![at; 10 + usize::from(at)]).collect();
     let slices: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
@@ -77,8 +77,8 @@ fn with_records(folder: &Path, records: &[Vec<u8>]) -> StoreReader {
 }
 
 #[test]
-fn a_reserved_codec_is_listed_skipped_and_refused_by_number() {
-    for codec in [2, 3, 4, u16::MAX] {
+fn an_unknown_codec_is_listed_skipped_and_refused_by_number() {
+    for codec in [4, u16::MAX] {
         let folder = folder();
         let id = ArtifactId::of(b"stored by a later version");
         let later = record(codec, 25, *id.as_bytes(), b"something");
@@ -202,6 +202,25 @@ fn the_last_copy_in_an_unsealed_pack_speaks_and_the_damaged_one_is_reported() {
     let reason = DamageReason::StoredChecksum;
     assert!(matches!(found.kind, FindingKind::Record { reason: at, .. } if at == reason));
     assert_eq!((found.offset, found.severity), (208, Severity::Damage));
+}
+
+#[test]
+fn s22_a_pack_that_is_cut_under_its_reader_is_an_error_and_not_the_end() {
+    let folder = folder();
+    // Bytes that do not compress.
+    let mut state = 7_u64;
+    let mut byte = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        state.to_le_bytes()[7]
+    };
+    let texts: [Vec<u8>; 3] = [(); 3].map(|()| (0..40_000).map(|_| byte()).collect());
+    let slices: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+    let (references, sealed) = sealed(folder.path(), &slices);
+    let reader = reader(folder.path());
+    let pack = fs::OpenOptions::new().write(true).open(&sealed.pack).expect("writable");
+    pack.set_len(4096).expect("cut");
+    assert!(matches!(reader.read(&references[2]), Err(GetError::Unreadable { .. })));
+    assert!(findings(&reader).iter().any(|found| found.severity >= Severity::Unchecked));
 }
 
 #[test]

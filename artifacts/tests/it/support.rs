@@ -50,12 +50,23 @@ pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// A record as any writer could leave it, with good checksums.
 pub(crate) fn record(codec: u16, raw_bytes: u64, id: [u8; 32], stored: &[u8]) -> Vec<u8> {
+    record_with(codec, raw_bytes, id, stored, [0; 8])
+}
+
+/// A record of `raw` that needs the record with the id `base`.
+pub(crate) fn record_over(codec: u16, raw: &[u8], stored: &[u8], base: [u8; 32]) -> Vec<u8> {
+    let id = *artifacts::ArtifactId::of(raw).as_bytes();
+    let key = *base.first_chunk().expect("32 bytes");
+    record_with(codec, raw.len() as u64, id, stored, key)
+}
+
+fn record_with(codec: u16, raw_bytes: u64, id: [u8; 32], stored: &[u8], base: [u8; 8]) -> Vec<u8> {
     let mut record = b"EVA1".to_vec();
     record.extend(codec.to_le_bytes());
     record.extend([0; 2]);
     record.extend(raw_bytes.to_le_bytes());
     record.extend((stored.len() as u64).to_le_bytes());
-    record.extend([0; 8]);
+    record.extend(base);
     record.extend(id);
     record.extend(crc32fast::hash(stored).to_le_bytes());
     record.extend(crc32fast::hash(&record).to_le_bytes());

@@ -10,25 +10,18 @@ use ledger::fs::Head;
 use ledger::identity::journal::JournalError;
 use ledger::recorder::{Durability, Identity, RecordError, Recorder, RunSpec};
 
-use super::line::{Line, next, trimmed};
+use super::LINE_BYTES_MAX;
 use super::message::parse;
 use super::session::{Counts, Protocol, Taken};
 use crate::har::sniff;
 use crate::import::digest::DigestReader;
-use crate::import::{Holder, NameTaken};
+use crate::import::{FileError, Holder};
+use crate::line::{self, Line};
 
 /// Why a log was not imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcpError {
-    /// The file does not open.
-    #[error("file does not open: {}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
     /// The file cannot be read on. What was read before is in the recording.
     #[error("file cannot be read on after {bytes} bytes: {}", path.display())]
     Read {
@@ -45,23 +38,9 @@ pub enum AcpError {
         /// The file.
         path: PathBuf,
     },
-    /// A name that makes no recording.
-    #[error("file name gives no recording name: {}", path.display())]
-    NoName {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The name of its recording cannot be used.
+    /// The file does not open, or its recording cannot be made.
     #[error(transparent)]
-    Taken(#[from] NameTaken),
-    /// The recording cannot be written.
-    #[error("recording cannot be written: {}", recording.display())]
-    Record {
-        /// The folder.
-        recording: PathBuf,
-        /// Why.
-        source: RecordError,
-    },
+    File(#[from] FileError),
 }
 
 /// How an import is done.
@@ -75,6 +54,9 @@ pub struct AcpOptions<'a> {
     pub identity: Option<Identity>,
     /// Name of the recording; that of the file otherwise.
     pub name: Option<&'a str>,
+    /// Replaces secrets in what is recorded. The digest that names the source is by the core rules
+    /// whatever these are.
+    pub redactor: Redactor,
     /// Names of the tools that the client's servers offer. Without them, every call is native.
     pub tools: Vec<String>,
 }
@@ -108,7 +90,7 @@ pub(super) fn recording_name(path: &Path) -> Option<String> {
 type Source<'r> = BufReader<DigestReader<'r, Box<dyn io::Read>>>;
 
 fn open<'r>(path: &Path, redactor: &'r Redactor) -> Result<Source<'r>, AcpError> {
-    let failed = |source| AcpError::Open { path: path.to_path_buf(), source };
+    let failed = |source| FileError::Open { path: path.to_path_buf(), source };
     let plain = sniff(File::open(path).map_err(failed)?).map_err(failed)?;
     Ok(BufReader::new(DigestReader::new(plain, redactor)))
 }
@@ -124,7 +106,7 @@ pub fn import_acp(
 ) -> Result<AcpReport, AcpError> {
     let own = || recording_name(path);
     let name = options.name.map(str::to_owned).or_else(own);
-    let name = name.ok_or_else(|| AcpError::NoName { path: path.to_path_buf() })?;
+    let name = name.ok_or_else(|| FileError::NoName { path: path.to_path_buf() })?;
     let recording = into.join(&name);
     let redactor = Redactor::core();
     if recording.exists() {
@@ -133,14 +115,14 @@ pub fn import_acp(
     if !has_message(path, &redactor)? {
         return Err(AcpError::NoMessage { path: path.to_path_buf() });
     }
-    let failed = |source| AcpError::Record { recording: recording.clone(), source };
+    let failed = |source| FileError::Record { recording: recording.clone(), source };
     let mut source = open(path, &redactor)?;
     let recorder = begin(&recording, &name, options, Origin::Acp).map_err(failed)?;
     let mut run = Run::new(recorder, Protocol::new(options.tools.clone()));
     let stop = run.lines(&mut source, options.now_unix_ns);
     let read = match stop {
         Ok(read) => read,
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(failed(error).into()),
     };
     let digest = match read {
         Ok(()) => Some(source.into_inner().finish()),
@@ -159,12 +141,12 @@ fn has_message(path: &Path, redactor: &Redactor) -> Result<bool, AcpError> {
     let mut source = open(path, redactor)?;
     let mut line = Vec::new();
     for _ in 0..LINES_MAX {
-        let read = next(&mut source, &mut line);
+        let read = line::next(&mut source, &mut line, LINE_BYTES_MAX, 0);
         let (read, _) =
             read.map_err(|source| AcpError::Read { path: path.to_path_buf(), bytes: 0, source })?;
         match read {
             Line::End => return Ok(false),
-            Line::Text if parse(trimmed(&line)).is_some() => return Ok(true),
+            Line::Text if parse(line.trim_ascii()).is_some() => return Ok(true),
             Line::Text | Line::TooLong => {}
         }
     }
@@ -188,16 +170,16 @@ pub(super) fn begin(
         recorder: options.recorder,
         durability: Durability::Batched,
     };
-    Recorder::create(recording, Redactor::core(), &spec)
+    Recorder::create(recording, options.redactor.clone(), &spec)
 }
 
 /// A name that is taken: fine when it is the same log, else an error.
 fn compare(path: &Path, recording: PathBuf, redactor: &Redactor) -> Result<AcpReport, AcpError> {
-    let holder = Holder::read(&recording, Origin::Acp)?;
+    let holder = Holder::read(&recording, Origin::Acp).map_err(FileError::from)?;
     let mut source = open(path, redactor)?.into_inner();
     let failed = |source| AcpError::Read { path: path.to_path_buf(), bytes: 0, source };
     source.drain().map_err(failed)?;
-    holder.same(source.finish())?;
+    holder.same(source.finish()).map_err(FileError::from)?;
     let counts = Counts::default();
     Ok(AcpReport { recording, skipped: true, counts, unread_lines: 0, long_lines: 0, head: None })
 }
@@ -238,7 +220,7 @@ impl Run {
     ) -> Result<Result<(), (u64, io::Error)>, RecordError> {
         let mut line = Vec::new();
         loop {
-            let (read, bytes) = match next(source, &mut line) {
+            let (read, bytes) = match line::next(source, &mut line, LINE_BYTES_MAX, 0) {
                 Ok(read) => read,
                 Err(error) => return Ok(Err((self.at.offset, error))),
             };
@@ -259,7 +241,7 @@ impl Run {
         direction: Option<super::Direction>,
         now_unix_ns: u64,
     ) -> Result<(), RecordError> {
-        let line = trimmed(line);
+        let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(());
         }

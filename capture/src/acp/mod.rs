@@ -5,7 +5,6 @@
 //! [`import_acp`] reads a log, [`Tee`] records a connection while it carries it.
 
 mod import;
-mod line;
 mod message;
 mod session;
 mod tee;

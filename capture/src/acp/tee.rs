@@ -10,9 +10,10 @@ use ledger::event::Origin;
 use ledger::recorder::RecordError;
 
 use super::Direction;
+use super::LINE_BYTES_MAX;
 use super::import::{AcpOptions, AcpReport, Run, begin};
-use super::line::{Line, next};
 use super::session::Protocol;
+use crate::line::{self, Line};
 
 /// What happens to a line that could not be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +92,11 @@ impl Tee {
     ) -> Result<(), TeeError> {
         let mut line = Vec::new();
         loop {
-            let (read, bytes) = next(from, &mut line)?;
+            let (read, bytes) = line::next(from, &mut line, LINE_BYTES_MAX, 0)?;
             if read == Line::End {
                 return Ok(());
             }
-            let recorded = self.record(direction, &read, &line, bytes);
+            let recorded = self.record(direction, read, &line, bytes);
             match recorded {
                 Err(error) if self.when_unrecorded == WhenUnrecorded::Stop => {
                     return Err(error.into());
@@ -117,7 +118,7 @@ impl Tee {
     fn record(
         &self,
         direction: Direction,
-        read: &Line,
+        read: Line,
         line: &[u8],
         bytes: u64,
     ) -> Result<(), RecordError> {

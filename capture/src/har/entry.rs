@@ -45,6 +45,8 @@ pub struct Entry<'a> {
     pub cut: Option<bool>,
     /// `_webSocketMessages`: the JSON as it stands in the entry.
     pub web_socket_messages: Option<&'a [u8]>,
+    /// `_rung`: what can be claimed of the request, where an export of a recording says it.
+    pub rung: Option<Cow<'a, str>>,
 }
 
 /// The request of an entry.
@@ -150,6 +152,7 @@ pub fn parse_entry(bytes: &[u8], index: u64, offset: u64) -> Result<Entry<'_>, E
         closed_by_client: fields.closed_by_client,
         cut: fields.cut,
         web_socket_messages: fields.web_socket_messages,
+        rung: fields.rung,
     })
 }
 
@@ -165,6 +168,7 @@ struct EntryFields<'de> {
     closed_by_client: Option<bool>,
     cut: Option<bool>,
     web_socket_messages: Option<&'de [u8]>,
+    rung: Option<Cow<'de, str>>,
 }
 
 impl<'de> Object<'de> for EntryFields<'de> {
@@ -179,6 +183,11 @@ impl<'de> Object<'de> for EntryFields<'de> {
             b"_nthOnConnection" => self.nth_on_connection = extension(map)?,
             b"_closedByClient" => self.closed_by_client = flag(map)?,
             b"_cut" => self.cut = flag(map)?,
+            b"_rung" => {
+                // Another type counts as absent, as with every extension.
+                let raw = map.next_value::<&'de RawValue>()?.get();
+                self.rung = serde_json::from_str(raw).ok();
+            }
             b"_webSocketMessages" => {
                 let raw = map.next_value::<Option<&'de RawValue>>()?;
                 self.web_socket_messages = raw.map(|raw| raw.get().as_bytes());

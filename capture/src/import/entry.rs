@@ -1,4 +1,8 @@
-//! One HAR entry: a request with its answer, or a record.
+//! One HAR entry: a request with its answer, the turns on a WebSocket, or a record.
+
+mod socket;
+
+use std::borrow::Cow;
 
 use ledger::event::Rung;
 use ledger::recorder::{RecordError, Recorder, Reply, Sent};
@@ -55,10 +59,15 @@ impl Importer {
         if is_sealed(&entry.request.body) {
             return self.sealed(&entry);
         }
+        if let Some(messages) = entry.web_socket_messages {
+            let rest = match self.socket(&entry, messages, &sent)? {
+                Some(left) => Cow::Owned(socket::without(raw, messages, &left)),
+                None => Cow::Borrowed(raw),
+            };
+            return self.record(index, offset, &rest, NoteKind::WebSocket);
+        }
         let kind = match (&entry.request.body, dialect(&entry, &sent)) {
-            _ if entry.web_socket_messages.is_some() || entry.response.status == 101 => {
-                NoteKind::WebSocket
-            }
+            _ if entry.response.status == 101 => NoteKind::WebSocket,
             (Body::Present(body), Some(dialect)) => {
                 return self.request(&entry, dialect, body, &sent);
             }
@@ -108,6 +117,9 @@ impl Importer {
         sent: &Fields,
     ) -> Result<(), RecordError> {
         let rung = self.rung(entry.index, body);
+        // What an export says of a request is never raised by reading it back.
+        let told = Rung::ALL.into_iter().find(|it| entry.rung.as_deref() == Some(it.name()));
+        let rung = told.map_or(rung, |told| rung.max(told));
         let taken = self.intake.request(&Arrived {
             dialect,
             body: &body.bytes,

@@ -38,7 +38,7 @@ impl NoteKind {
     pub fn words(self) -> &'static str {
         match self {
             Self::WebSocket => {
-                "WebSocket connection kept as a record; its turns are not requests yet"
+                "WebSocket connection kept as a record, but for its turns, which are requests"
             }
             Self::SideExchange => "exchange that is not a model request kept as a record",
             Self::Unparsed => "entry that does not parse kept as a record",

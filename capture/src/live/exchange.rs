@@ -5,23 +5,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited, StreamBody};
+use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, HeaderValue, UPGRADE};
 use hyper::upgrade::OnUpgrade as OnUpgraded;
 use hyper::{Request, Response, StatusCode};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio_tungstenite::tungstenite::protocol::Role;
 
+use super::body::Untaken;
+use super::connection::OnUpstream;
+use super::course::{Course, micros};
 use super::entry::Side;
 use super::http::{AnswerBody, Cut, end_to_end, fields, no_upgrade, refusal, whole};
-use super::listen::turned;
+use super::listen::{OnConnection, turned};
 use super::proxy::{OnFailure, OnUpgrade, Shared};
-use super::pump::{self, Copy};
+use super::pump::{self, Copied, Copy};
 use super::scribe::{Admitted, AnswerEnd, Arrival, Outcome, Refused, Via};
 use super::socket;
-use super::{ANSWER_BYTES_MAX, HOOK_PATH, REQUEST_BYTES_MAX, SIDE_BYTES_MAX};
-use crate::intake::Fields;
+use super::{ANSWER_BYTES_MAX, HOOK_PATH, SIDE_BYTES_MAX};
 
 /// What stands for the request in the record.
 enum Record {
@@ -57,33 +59,28 @@ pub(super) async fn run(
         return;
     };
     let is_hook = head.uri.path() == HOOK_PATH;
-    let body = match Limited::new(body, REQUEST_BYTES_MAX).collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) => {
-            let _gone = to_client.send(unread(&*error));
+    let held = match shared.requests.take(body).await {
+        Ok(held) => held,
+        Err(untaken) => {
+            let _gone = to_client.send(unread(untaken));
             return;
         }
     };
+    let came = Instant::now();
     if is_hook {
-        let _gone = to_client.send(match shared.scribe.hook(body).await {
-            Ok(()) => no_content(),
-            Err(refused) => not_recorded(refused),
-        });
+        let told = shared.scribe.hook(held.bytes).await;
+        let _gone = to_client.send(told.map_or_else(not_recorded, |()| no_content()));
         return;
     }
-    let arrival = Arrival {
+    let mut arrival = Arrival {
         method: head.method.to_string(),
         url: url.to_string(),
         headers: fields(&head.headers),
-        body: body.clone(),
+        body: held.bytes.clone(),
         via: Via::Http,
     };
-    let record = match shared.scribe.arrival(arrival.clone()).await {
-        Ok(admitted) => Record::Captured(admitted),
-        Err(_) if shared.on_failure == OnFailure::SendAnyway => {
-            shared.scribe.uncaptured().await;
-            Record::Uncaptured
-        }
+    let record = match captured(&shared, &arrival).await {
+        Ok(record) => record,
         Err(refused) => {
             let _gone = to_client.send(not_recorded(refused));
             return;
@@ -91,17 +88,48 @@ pub(super) async fn run(
     };
     if let Record::Captured(Admitted::Request { request, .. }) = record {
         shared.scribe.sent(request, (shared.clock)(), &arrival).await;
+        // Only what asks no model is recorded again with its answer.
+        arrival.body = Bytes::new();
     }
-    let mut upstream = Request::new(Full::new(body));
+    let captured_us = micros(came.elapsed());
+    let mut upstream = Request::new(Full::new(held.bytes));
     *upstream.method_mut() = head.method;
     *upstream.uri_mut() = url;
     *upstream.headers_mut() = passed(&head.headers, upstream.uri().authority());
+    let client = head.extensions.get::<OnConnection>().copied();
     // The spelling of field names travels here.
     *upstream.extensions_mut() = head.extensions;
     let begun = Instant::now();
-    let outcome = answer(&shared, upstream, to_client, &record, &mut closing).await;
-    let time_us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-    keep(&shared, record, arrival, Outcome { time_us, ..outcome }).await;
+    let (outcome, went) =
+        answer(&shared, (upstream, held.room), to_client, &record, &mut closing).await;
+    let course = went.map(|Went { upstream, head_us, pieces }| Course {
+        client,
+        upstream,
+        captured_us,
+        head_us: Some(head_us),
+        pieces,
+    });
+    let outcome = Outcome { time_us: micros(begun.elapsed()), course, ..outcome };
+    keep(&shared, record, arrival, outcome).await;
+}
+
+/// What a request upstream told of its way.
+struct Went {
+    upstream: Option<OnUpstream>,
+    head_us: u64,
+    pieces: super::course::Pieces,
+}
+
+/// Puts a request on the disk.
+async fn captured(shared: &Shared, arrival: &Arrival) -> Result<Record, Refused> {
+    match shared.scribe.arrival(arrival.clone()).await {
+        Ok(admitted) => Ok(Record::Captured(admitted)),
+        Err(_) if shared.on_failure == OnFailure::SendAnyway => {
+            shared.scribe.uncaptured().await;
+            Ok(Record::Uncaptured)
+        }
+        Err(refused) => Err(refused),
+    }
 }
 
 /// Passes a request for a WebSocket on, and then the messages on it.
@@ -126,6 +154,7 @@ async fn tunnel(
         let _gone = to_client.send(refusal(StatusCode::BAD_GATEWAY, "upstream", words));
         return;
     };
+    let on_upstream = OnUpstream::of(&response);
     let upstream = hyper::upgrade::on(&mut response);
     let (head, body) = response.into_parts();
     let agreed = head.status == StatusCode::SWITCHING_PROTOCOLS;
@@ -142,6 +171,7 @@ async fn tunnel(
     let (Ok(client), Ok(upstream)) = (upgrade.await, upstream.await) else { return };
     let client = socket::over(client, Role::Server).await;
     let upstream = socket::over(upstream, Role::Client).await;
+    let asked = (asked, on_upstream);
     socket::run(shared, asked, url.to_string(), (client, upstream), closing).await;
 }
 
@@ -159,26 +189,30 @@ fn passed(headers: &HeaderMap, authority: Option<&hyper::http::uri::Authority>) 
     out
 }
 
-/// Sends the request and passes the answer on.
+/// Sends the request and passes the answer on. The room that the body takes is free once it has
+/// been sent.
 async fn answer(
     shared: &Shared,
-    request: Request<Full<Bytes>>,
+    (request, room): (Request<Full<Bytes>>, Option<OwnedSemaphorePermit>),
     mut to_client: ToClient,
     record: &Record,
     closing: &mut watch::Receiver<bool>,
-) -> Outcome {
-    let none = |end| Outcome { status: 0, headers: Fields::new(), body: None, time_us: 0, end };
+) -> (Outcome, Option<Went>) {
+    let begun = Instant::now();
     let sent = tokio::select! {
         biased;
-        () = to_client.closed() => return none(AnswerEnd::HungUp),
-        () = turned(closing) => return none(AnswerEnd::HungUp),
+        () = to_client.closed() => return (Outcome::nothing(AnswerEnd::HungUp), None),
+        () = turned(closing) => return (Outcome::nothing(AnswerEnd::HungUp), None),
         sent = shared.client.request(request) => sent,
     };
+    drop(room);
     let Ok(response) = sent else {
         let words = "the upstream cannot be reached, or broke off before its answer";
         let _gone = to_client.send(refusal(StatusCode::BAD_GATEWAY, "upstream", words));
-        return none(AnswerEnd::Cut);
+        return (Outcome::nothing(AnswerEnd::Cut), None);
     };
+    let head_us = micros(begun.elapsed());
+    let upstream = OnUpstream::of(&response);
     let (head, body) = response.into_parts();
     let status = head.status.as_u16();
     let headers = fields(&head.headers);
@@ -191,13 +225,15 @@ async fn answer(
         Record::Captured(Admitted::Side) => SIDE_BYTES_MAX,
         Record::Captured(Admitted::Request { .. }) | Record::Uncaptured => ANSWER_BYTES_MAX,
     };
-    let mut copy = Copy::up_to(limit);
-    if to_client.send(response).is_err() {
-        let body = copy.into_bytes();
-        return Outcome { status, headers, body, time_us: 0, end: AnswerEnd::HungUp };
-    }
-    let end = pump::pass_on(body, to, &mut copy, closing).await;
-    Outcome { status, headers, body: copy.into_bytes(), time_us: 0, end }
+    let mut copy = Copy::up_to(limit, &shared.answers, begun);
+    let end = if to_client.send(response).is_err() {
+        AnswerEnd::HungUp
+    } else {
+        pump::pass_on(body, to, &mut copy, closing).await
+    };
+    let Copied { bytes, room, pieces } = copy.end();
+    let outcome = Outcome { status, headers, body: bytes, room, ..Outcome::nothing(end) };
+    (outcome, Some(Went { upstream, head_us, pieces }))
 }
 
 async fn keep(shared: &Shared, record: Record, arrival: Arrival, outcome: Outcome) {
@@ -229,12 +265,16 @@ fn no_content() -> Response<AnswerBody> {
     answer
 }
 
-fn unread(error: &(dyn std::error::Error + 'static)) -> Response<AnswerBody> {
-    if error.is::<http_body_util::LengthLimitError>() {
-        let words = "the body is longer than can be recorded";
-        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", words);
+fn unread(untaken: Untaken) -> Response<AnswerBody> {
+    match untaken {
+        Untaken::TooLong => {
+            let words = "the body is longer than can be recorded";
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", words)
+        }
+        Untaken::Cut => {
+            refusal(StatusCode::BAD_REQUEST, "body_cut", "the body ended before its length")
+        }
     }
-    refusal(StatusCode::BAD_REQUEST, "body_cut", "the body ended before its length")
 }
 
 fn not_recorded(refused: Refused) -> Response<AnswerBody> {

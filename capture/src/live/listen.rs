@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::body::Incoming;
@@ -18,6 +19,14 @@ use super::http::AnswerBody;
 /// Head of a request: all its fields together. Codex puts JSON into header fields.
 const HEAD_BYTES_MAX: usize = 1 << 20;
 
+/// Which connection of a client a request came on, and its place on it, both from 1. It stands
+/// among the extensions of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OnConnection {
+    pub(super) connection: u64,
+    pub(super) nth: u64,
+}
+
 /// Gives one answer to one request.
 pub(super) trait Handler: Send + Sync + 'static {
     fn handle(
@@ -33,29 +42,35 @@ pub(super) async fn serve<H: Handler>(
     handler: Arc<H>,
     mut closing: watch::Receiver<bool>,
 ) {
+    let mut accepted = 0;
     loop {
         let stream = tokio::select! {
             () = turned(&mut closing) => return,
-            accepted = listener.accept() => accepted,
+            came = listener.accept() => came,
         };
         let Ok((stream, _peer)) = stream else {
             // Out of file descriptors, or the client is gone already: others may come.
             tokio::task::yield_now().await;
             continue;
         };
-        tokio::spawn(connection(stream, Arc::clone(&handler), closing.clone()));
+        accepted += 1;
+        tokio::spawn(connection(accepted, stream, Arc::clone(&handler), closing.clone()));
     }
 }
 
 async fn connection<H: Handler>(
+    number: u64,
     stream: TcpStream,
     handler: Arc<H>,
     mut closing: watch::Receiver<bool>,
 ) {
     // Small writes are events that somebody waits for.
     let _best_effort = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
+    let asked = AtomicU64::new(0);
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let handler = Arc::clone(&handler);
+        let nth = asked.fetch_add(1, Ordering::Relaxed) + 1;
+        request.extensions_mut().insert(OnConnection { connection: number, nth });
         async move { Ok::<_, Infallible>(handler.handle(request).await) }
     });
     let mut connection = std::pin::pin!(

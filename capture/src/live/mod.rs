@@ -13,12 +13,17 @@
 //! - the answer is passed on as it comes, never held back to look at it; what is recorded is
 //!   read from a copy;
 //! - a client that hangs up ends the upstream request; what it had been given is recorded;
-//! - every length is bounded: bodies by [`REQUEST_BYTES_MAX`] and [`ANSWER_BYTES_MAX`].
+//! - every length is bounded: bodies by [`REQUEST_BYTES_MAX`] and [`ANSWER_BYTES_MAX`], and what
+//!   all of them hold together by [`HELD_BYTES_MAX`].
 //!
 //! [`answering`] is the other half: a listener that gives answers which the caller makes up, for
 //! replay.
 
 pub mod answering;
+mod body;
+mod connection;
+mod course;
+mod desk;
 mod entry;
 mod error;
 mod exchange;
@@ -29,11 +34,14 @@ mod proxy;
 mod pump;
 mod scribe;
 mod socket;
+mod spill;
 mod upstream;
 
+pub use body::HELD_BYTES_MAX;
 pub use error::{LiveError, UpstreamError};
 pub use listen::Signals;
 pub use proxy::{LiveReport, OnFailure, OnUpgrade, Proxy, ProxySpec};
+pub use spill::SPILL_BYTES_MAX;
 pub use upstream::{Target, Upstreams};
 
 /// The largest request body that is taken, in bytes; a larger one is answered with 413. Bodies of

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use artifacts::fs::vfs::Vfs;
 use artifacts::redact::Redactor;
 use hyper::body::Incoming;
 use hyper::{Request, Response, StatusCode};
@@ -18,11 +19,14 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::Clock;
+use super::body::Room;
+use super::desk::Desk;
 use super::error::LiveError;
 use super::exchange;
 use super::http::{AnswerBody, refusal};
 use super::listen::{self, Handler, Signals};
 use super::scribe::{self, Scribe};
+use super::spill::Spills;
 use super::upstream::{self, UpstreamClient, Upstreams};
 
 /// Threads that pass bytes on; the recorder has one of its own.
@@ -62,6 +66,10 @@ pub struct ProxySpec {
     pub recorder: String,
     /// The redactor that everything recorded goes through.
     pub redactor: Redactor,
+    /// Folders below which a client may have saved whole outputs that it names in what it sends.
+    pub spill_roots: Vec<PathBuf>,
+    /// The disk that is written to.
+    pub disk: Arc<dyn Vfs>,
     /// Identities; random ones if there are none.
     pub identity: Option<Identity>,
     /// What the run rests on beside its requests, as JSON: folder, date, versions.
@@ -96,6 +104,10 @@ pub struct LiveReport {
     pub hooks: u64,
     /// Outputs that hooks told more of than the client sent.
     pub joined: u64,
+    /// Outputs that were taken whole from the files that the client saved them to.
+    pub spilled: u64,
+    /// Such files that could not be taken.
+    pub unspilled: u64,
 }
 
 impl LiveReport {
@@ -109,6 +121,9 @@ impl LiveReport {
 pub(super) struct Shared {
     pub(super) scribe: Scribe,
     pub(super) client: Arc<UpstreamClient>,
+    /// Room for bodies of requests, and for copies of answers.
+    pub(super) requests: Room,
+    pub(super) answers: Room,
     pub(super) upstreams: Upstreams,
     pub(super) on_failure: OnFailure,
     pub(super) on_upgrade: OnUpgrade,
@@ -180,10 +195,14 @@ impl Proxy {
         let listener = runtime.block_on(TcpListener::bind(spec.listen)).map_err(at)?;
         let addr = listener.local_addr().map_err(at)?;
         let recorder = create(&spec).map_err(scribe::failed(spec.recording.clone()))?;
-        let (scribe, thread) = scribe::start(recorder, Arc::clone(&spec.clock), spec.environment)?;
+        let spills = Spills::below(&spec.spill_roots);
+        let desk = Desk::new(recorder, Arc::clone(&spec.clock), spills);
+        let (scribe, thread) = scribe::start(desk, spec.environment)?;
         let shared = Arc::new(Shared {
             scribe,
             client,
+            requests: Room::new(),
+            answers: Room::new(),
             upstreams: spec.upstreams,
             on_failure: spec.on_failure,
             on_upgrade: spec.on_upgrade,
@@ -265,8 +284,8 @@ fn create(spec: &ProxySpec) -> Result<Recorder, ledger::recorder::RecordError> {
         origin: Origin::Proxy,
         source: None,
         recorder: &spec.recorder,
-        // Each batch of facts is committed by hand, before anybody is told that it is durable.
-        durability: Durability::Batched,
+        durability: Durability::EachCommit,
     };
-    Recorder::create(&spec.recording, spec.redactor.clone(), &run)
+    let disk = Arc::clone(&spec.disk);
+    Recorder::create_on(disk, &spec.recording, spec.redactor.clone(), &run)
 }

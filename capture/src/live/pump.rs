@@ -1,13 +1,15 @@
 //! Passes an answer on as it arrives and keeps a copy of what was handed over.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_core::Stream;
 use http_body_util::BodyExt as _;
 use hyper::body::{Frame, Incoming};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 
+use super::body::Room;
+use super::course::Pieces;
 use super::http::Cut;
 use super::listen::turned;
 use super::scribe::AnswerEnd;
@@ -15,31 +17,47 @@ use super::scribe::AnswerEnd;
 /// Frames that may wait for a slow client; then the upstream is not read on.
 const FRAMES_MAX: usize = 4;
 
-/// A copy of bytes up to a limit.
+/// A copy of bytes up to a limit, and of the pieces in which they came.
 #[derive(Debug)]
 pub(super) struct Copy {
     bytes: Option<Vec<u8>>,
     bytes_max: usize,
+    room: Room,
+    held: Option<OwnedSemaphorePermit>,
+    pieces: Pieces,
+}
+
+/// What was copied.
+#[derive(Debug)]
+pub(super) struct Copied {
+    /// The bytes, unless there were more than the limit, or than there was room for.
+    pub(super) bytes: Option<Vec<u8>>,
+    /// The room that they take until it is dropped.
+    pub(super) room: Option<OwnedSemaphorePermit>,
+    pub(super) pieces: Pieces,
 }
 
 impl Copy {
-    pub(super) fn up_to(bytes_max: usize) -> Self {
-        Self { bytes: Some(Vec::new()), bytes_max }
+    /// Takes up to `bytes_max` bytes where there is room; pieces are timed from `begun` on.
+    pub(super) fn up_to(bytes_max: usize, room: &Room, begun: Instant) -> Self {
+        let (room, pieces) = (room.clone(), Pieces::since(begun));
+        Self { bytes: Some(Vec::new()), bytes_max, room, held: None, pieces }
     }
 
-    fn push(&mut self, more: &[u8]) {
-        if let Some(bytes) = &mut self.bytes {
-            if bytes.len() + more.len() > self.bytes_max {
-                self.bytes = None;
-            } else {
-                bytes.extend_from_slice(more);
-            }
+    pub(super) fn push(&mut self, more: &[u8]) {
+        self.pieces.came(more.len());
+        let Some(bytes) = &mut self.bytes else { return };
+        let length = bytes.len() + more.len();
+        if length <= self.bytes_max && self.room.grow(&mut self.held, length) {
+            bytes.extend_from_slice(more);
+        } else {
+            (self.bytes, self.held) = (None, None);
         }
     }
 
-    /// The bytes, unless there were more than the limit.
-    pub(super) fn into_bytes(self) -> Option<Vec<u8>> {
-        self.bytes
+    /// What there is.
+    pub(super) fn end(self) -> Copied {
+        Copied { bytes: self.bytes, room: self.held, pieces: self.pieces }
     }
 }
 

@@ -6,11 +6,12 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Uri;
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
+use super::connection::Numbered;
 use super::error::{LiveError, UpstreamError};
 
 /// A base URL: scheme, host, port and the path in front of the request's own.
@@ -123,7 +124,7 @@ impl Upstreams {
 }
 
 /// Speaks HTTP/1.1 to upstreams; certificates are checked against the system's roots.
-pub(super) type UpstreamClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub(super) type UpstreamClient = Client<Numbered, Full<Bytes>>;
 
 pub(super) fn client() -> Result<Arc<UpstreamClient>, LiveError> {
     let mut http = HttpConnector::new();
@@ -138,7 +139,7 @@ pub(super) fn client() -> Result<Arc<UpstreamClient>, LiveError> {
     let client = Client::builder(TokioExecutor::new())
         .http1_preserve_header_case(true)
         .set_host(false)
-        .build(https);
+        .build(Numbered::new(https));
     Ok(Arc::new(client))
 }
 

@@ -84,35 +84,59 @@ impl Adapter for Acp {
     }
 
     fn read(&self, file: &mut SideFile<'_>, sink: &mut dyn Sink) -> Result<(), SideError> {
-        lines::each(file, sink, &mut |record, line, file, sink| {
-            let bare = serde_json::from_slice::<Framed<'_>>(line).map(|it| it.msg.get().as_bytes());
-            let Ok(message) = serde_json::from_slice(bare.unwrap_or(line)) else {
+        lines::each(file, sink, &mut |record, line, file, sink| match told(line) {
+            Ok(Some(told)) => sink.claim(file, &told.claim(record)),
+            Ok(None) => Ok(()),
+            Err(_json) => {
                 sink.note(SideNoteKind::Unparsed);
-                return Ok(());
-            };
-            let Message { method: Some(method), params: Some(params) } = message else {
-                return Ok(());
-            };
-            if method != "session/update" {
-                return Ok(());
+                Ok(())
             }
-            let Ok(Params { session_id, update }) = serde_json::from_str(params.get()) else {
-                sink.note(SideNoteKind::Unparsed);
-                return Ok(());
-            };
-            let Update { tool_call_id: Some(call), raw_output: Some(raw), content } = update else {
-                return Ok(());
-            };
-            let Some(output) = output(raw.get()) else { return Ok(()) };
-            let shown = content.and_then(|content| fenced(content.get(), &output));
-            let text = match &shown {
-                Some(shown) => ClaimText::Whole(shown),
-                None => buffered(&output),
-            };
-            let call = Named::Id { call: &call, session: Some(&session_id) };
-            sink.claim(file, &Claim { call, record, text })
         })
     }
+}
+
+/// What a message says of a call's output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    call: String,
+    session: String,
+    /// The end, where the output has a gap before it.
+    tail: Option<String>,
+    head: String,
+}
+
+impl Told {
+    pub(crate) fn claim(&self, record: u64) -> Claim<'_> {
+        let text = match &self.tail {
+            Some(tail) => ClaimText::Ends(&self.head, tail),
+            None => ClaimText::Whole(&self.head),
+        };
+        let call = Named::Id { call: &self.call, session: Some(&self.session) };
+        Claim { call, record, text }
+    }
+}
+
+/// Reads a message, bare or framed; `None` where it tells no output.
+pub(crate) fn told(line: &[u8]) -> serde_json::Result<Option<Told>> {
+    let bare = serde_json::from_slice::<Framed<'_>>(line).map(|it| it.msg.get().as_bytes());
+    let message: Message<'_> = serde_json::from_slice(bare.unwrap_or(line))?;
+    let Message { method: Some(method), params: Some(params) } = message else { return Ok(None) };
+    if method != "session/update" {
+        return Ok(None);
+    }
+    let Params { session_id, update } = serde_json::from_str(params.get())?;
+    let Update { tool_call_id: Some(call), raw_output: Some(raw), content } = update else {
+        return Ok(None);
+    };
+    let Some(output) = output(raw.get()) else { return Ok(None) };
+    let shown = content.and_then(|content| fenced(content.get(), &output));
+    let (head, tail) = match (&shown, buffered(&output)) {
+        (Some(shown), _) => (shown.as_str(), None),
+        (None, ClaimText::Whole(text)) => (text, None),
+        (None, ClaimText::Ends(head, tail)) => (head, Some(tail.to_owned())),
+    };
+    let (call, session) = (call.into_owned(), session_id.into_owned());
+    Ok(Some(Told { call, session, head: head.to_owned(), tail }))
 }
 
 fn output(raw: &str) -> Option<Cow<'_, str>> {

@@ -31,6 +31,8 @@ pub struct Joiner<'r> {
     seen: HashSet<(usize, [u8; 16])>,
     best: Vec<Best>,
     source: &'static str,
+    /// Texts that are no longer than what was sent are left out.
+    only_more: bool,
     report: SideReport,
 }
 
@@ -74,11 +76,19 @@ impl<'r> Joiner<'r> {
         let report = SideReport { calls: calls.len() as u64, ..SideReport::default() };
         let best = vec![Best::Nothing; calls.len()];
         let (seen, source) = (HashSet::new(), "");
-        Ok(Self { recorder, calls, by_id, mentions, seen, best, source, report })
+        let only_more = false;
+        Ok(Self { recorder, calls, by_id, mentions, seen, best, source, only_more, report })
+    }
+
+    /// Leaves out from now on what says no more than what was sent.
+    #[cfg(feature = "live")]
+    pub(crate) fn only_more(mut self) -> Self {
+        self.only_more = true;
+        self
     }
 
     /// Says that a file of this format is read next.
-    pub(super) fn begin(&mut self, source: &'static str) {
+    pub(crate) fn begin(&mut self, source: &'static str) {
         self.source = source;
         *self.report.formats.entry(source).or_default() += 1;
     }
@@ -174,14 +184,20 @@ impl<'r> Joiner<'r> {
             return Ok(true);
         };
         let sent = self.recorder.read(content).map_err(ledger::recorder::RecordError::from)?;
-        let first = head.get(..head.floor_char_boundary(LIKENESS_BYTES)).unwrap_or(head);
-        let from = tail.ceil_char_boundary(tail.len().saturating_sub(LIKENESS_BYTES));
-        let last = tail.get(from..).unwrap_or(tail);
-        let stretches = [stretch(first), stretch(last)];
-        let mut told = stretches.iter().filter(|it| it.len() >= STRETCH_BYTES_MIN).peekable();
-        let nothing = told.peek().is_none();
-        Ok(nothing || told.any(|it| memchr::memmem::find(&sent, it.as_bytes()).is_some()))
+        Ok(is_like(&sent, head, tail))
     }
+}
+
+/// True where a sent text has a stretch of an output's beginning or end, or where there is too
+/// little of it to tell.
+pub(crate) fn is_like(sent: &[u8], head: &str, tail: &str) -> bool {
+    let first = head.get(..head.floor_char_boundary(LIKENESS_BYTES)).unwrap_or(head);
+    let from = tail.ceil_char_boundary(tail.len().saturating_sub(LIKENESS_BYTES));
+    let last = tail.get(from..).unwrap_or(tail);
+    let stretches = [stretch(first), stretch(last)];
+    let mut told = stretches.iter().filter(|it| it.len() >= STRETCH_BYTES_MIN).peekable();
+    let nothing = told.peek().is_none();
+    nothing || told.any(|it| memchr::memmem::find(sent, it.as_bytes()).is_some())
 }
 
 impl Sink for Joiner<'_> {
@@ -200,6 +216,10 @@ impl Sink for Joiner<'_> {
         let Some(seen) = self.calls.get(call) else { return Ok(()) };
         if seen.texts.len() > 1 {
             self.note(SideNoteKind::SeveralTexts);
+            return Ok(());
+        }
+        let sent = seen.texts.iter().map(ledger::content::Content::len).sum::<u64>();
+        if self.only_more && head.len().max(tail.len()) as u64 <= sent {
             return Ok(());
         }
         let key = [head, if kind == Best::Ends { tail } else { "" }].concat();
@@ -228,7 +248,7 @@ impl Sink for Joiner<'_> {
 }
 
 /// Path-like words of a text.
-fn paths(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn paths(text: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;|".contains(c);
     let words = text.split(ends).filter(|word| word.len() <= PATH_BYTES_MAX);
     words.map(|word| word.trim_end_matches(['.', ':'])).filter(|word| word.contains('/'))

@@ -1,8 +1,9 @@
 //! Lines and documents of bounded length.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, Read as _};
 
 use super::{RECORD_BYTES_MAX, SideError, SideFile, SideNoteKind, Sink};
+use crate::line::{self, Line};
 
 /// Takes a line, its number, the file that it stands in, and where findings go.
 pub(super) type EachLine<'e> =
@@ -21,12 +22,12 @@ pub(super) fn each(
     let mut line = Vec::new();
     let mut number = 0;
     loop {
-        line.clear();
-        let read = next(file.reader, &mut line).map_err(|source| failed(file, source))?;
+        let read = line::next(file.reader, &mut line, RECORD_BYTES_MAX + 1, 0);
+        let (read, _bytes) = read.map_err(|source| failed(file, source))?;
         match read {
-            Read::End => return Ok(()),
-            Read::TooLong => sink.note(SideNoteKind::TooLong),
-            Read::Line => {
+            Line::End => return Ok(()),
+            Line::TooLong => sink.note(SideNoteKind::TooLong),
+            Line::Text => {
                 let text = trimmed(&line, number);
                 if !text.is_empty() {
                     each(number, text, file, sink)?;
@@ -55,37 +56,8 @@ pub(super) fn document(
     Ok(Some(bytes))
 }
 
-enum Read {
-    Line,
-    TooLong,
-    End,
-}
-
-fn next(reader: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
-    let mut too_long = false;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            let end = if line.is_empty() { Read::End } else { Read::Line };
-            return Ok(if too_long { Read::TooLong } else { end });
-        }
-        let ended = memchr::memchr(b'\n', buffer);
-        let stretch = buffer.get(..ended.unwrap_or(buffer.len())).unwrap_or_default();
-        too_long |= line.len() + stretch.len() > RECORD_BYTES_MAX;
-        if too_long {
-            line.clear();
-        } else {
-            line.extend_from_slice(stretch);
-        }
-        let taken = stretch.len() + usize::from(ended.is_some());
-        reader.consume(taken);
-        if ended.is_some() {
-            return Ok(if too_long { Read::TooLong } else { Read::Line });
-        }
-    }
-}
-
 fn trimmed(line: &[u8], number: u64) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if number == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }
 }

@@ -6,7 +6,7 @@
 //! recording is meant, by id or by a file name in the sent text, never by likeness, and hands the
 //! text to the recorder. Nothing here knows a policy.
 
-mod acp;
+pub(crate) mod acp;
 pub mod archive;
 mod cline;
 mod codex_rollout;

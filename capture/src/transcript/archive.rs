@@ -21,21 +21,29 @@ pub(super) fn is_archive_file(path: &Path) -> io::Result<bool> {
     Ok(is_archive(&first))
 }
 
-/// Takes a document of an archive, by its name.
-pub(super) type TakeDocument<'t> = dyn FnMut(&str, &[u8]) -> Result<(), Stop> + 't;
+/// An archive, its entries by name.
+pub(super) struct Archive(ZipArchive<File>);
 
-/// Hands every JSON document of an archive to `take`, in the order of their names.
-pub(super) fn each(path: &Path, take: &mut TakeDocument<'_>) -> Result<(), Stop> {
-    let broken = |_error| Stop::Container("the archive cannot be opened");
-    let mut archive = ZipArchive::new(File::open(path)?).map_err(broken)?;
-    let mut names: Vec<String> = archive.file_names().map(str::to_owned).collect();
-    names.sort();
-    for name in names.iter().take(ENTRIES_MAX).filter(|name| !name.ends_with('/')) {
+impl Archive {
+    pub(super) fn open(path: &Path) -> Result<Self, Stop> {
+        let broken = |_error| Stop::Container("the archive cannot be opened");
+        ZipArchive::new(File::open(path)?).map(Self).map_err(broken)
+    }
+
+    /// Names of its documents, in order.
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.0.file_names().filter(|name| !name.ends_with('/'));
+        let mut names: Vec<String> = names.take(ENTRIES_MAX).map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+
+    /// The bytes of a document, within the bound of one.
+    pub(super) fn document(&mut self, name: &str) -> Result<Vec<u8>, Stop> {
         let broken = |_error| Stop::Container("an entry of the archive cannot be opened");
-        let entry = archive.by_name(name).map_err(broken)?;
+        let entry = self.0.by_name(name).map_err(broken)?;
         let mut document = Vec::new();
         entry.take(DOCUMENT_BYTES_MAX).read_to_end(&mut document)?;
-        take(name, &document)?;
+        Ok(document)
     }
-    Ok(())
 }

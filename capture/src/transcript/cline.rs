@@ -141,8 +141,7 @@ fn spent(json: &Json<'_>, scribe: &mut Scribe) {
         told.number("cacheWrites"),
     );
     if let Some(cost) = told.get("cost") {
-        let dollars = std::str::from_utf8(cost.raw).ok().and_then(|text| text.parse().ok());
-        scribe.tally.cost(dollars.unwrap_or(0.0));
+        scribe.tally.cost_of(cost);
     }
 }
 

@@ -16,6 +16,7 @@ use super::report::TranscriptReport;
 use super::scribe::Scribe;
 use super::walk::Bundle;
 use crate::har::sniff;
+use crate::import::FileError;
 use crate::import::digest::DigestReader;
 use crate::side;
 
@@ -30,14 +31,6 @@ const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
-    /// The file does not open, or cannot be read.
-    #[error("file does not open: {}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
     /// It is of no format that is known.
     #[error("format is not known: {}", path.display())]
     Unknown {
@@ -60,14 +53,9 @@ pub enum TranscriptError {
         /// What was kept.
         kept: Box<TranscriptReport>,
     },
-    /// The recording cannot be written.
-    #[error("recording cannot be written: {}", recording.display())]
-    Record {
-        /// The folder.
-        recording: PathBuf,
-        /// Why.
-        source: RecordError,
-    },
+    /// The file does not open, or its recording cannot be made.
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// How an import is done.
@@ -129,7 +117,7 @@ fn known(path: &Path) -> io::Result<Known> {
     }
     let whole = (head.len() as u64) < HEAD_BYTES;
     let found = look_at(&head, whole);
-    if !matches!(found, Known::Nothing) || whole || !is_json(&head) {
+    if !matches!(found, Known::Nothing) || whole || !(is_json(&head) || is_binary(&head)) {
         return Ok(found);
     }
     // A document that is longer than the head, or a first line that is.
@@ -170,6 +158,17 @@ fn text(bytes: &[u8]) -> &[u8] {
 
 fn is_json(head: &[u8]) -> bool {
     matches!(text(head).trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
+/// True for the beginning of an export in protobuf, which says how long it is and not what.
+fn is_binary(head: &[u8]) -> bool {
+    #[cfg(feature = "protobuf")]
+    return super::protobuf::begins(head);
+    #[cfg(not(feature = "protobuf"))]
+    {
+        let _ = head;
+        false
+    }
 }
 
 /// The records that the first lines begin with.
@@ -226,7 +225,7 @@ pub fn import_transcript(
     options: &TranscriptOptions<'_>,
 ) -> Result<TranscriptReport, TranscriptError> {
     let path = &bundle.main;
-    let open = |source| TranscriptError::Open { path: path.clone(), source };
+    let open = |source| FileError::Open { path: path.clone(), source };
     let Known::Adapter(adapter, is_lines) = known(path).map_err(open)? else {
         let is_empty = path.metadata().is_ok_and(|about| about.len() == 0);
         let path = path.clone();
@@ -239,7 +238,7 @@ pub fn import_transcript(
     let digesting = Redactor::core();
     let plain = sniff(File::open(path).map_err(open)?).map_err(open)?;
     let mut reader = BufReader::with_capacity(1 << 18, DigestReader::new(plain, &digesting));
-    let failed = |source| TranscriptError::Record { recording: recording.to_path_buf(), source };
+    let failed = |source| FileError::Record { recording: recording.to_path_buf(), source };
     let mut scribe = Scribe::new(begin(recording, options).map_err(failed)?);
     if let Some(earlier) = options.earlier {
         let clean = scribe.recorder().redact_json(earlier);
@@ -248,7 +247,7 @@ pub fn import_transcript(
     let mut source = Source { path, is_lines, reader: &mut reader, parts: &bundle.parts };
     let read = match adapter.read(&mut source, &mut scribe) {
         Ok(()) => Ok(()),
-        Err(Stop::Record(error)) => return Err(failed(error)),
+        Err(Stop::Record(error)) => return Err(failed(error).into()),
         Err(stop) => Err(stop.to_string()),
     };
     let mut digest = reader.into_inner();

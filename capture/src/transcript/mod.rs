@@ -23,7 +23,6 @@ mod import;
 mod inspect;
 mod json;
 mod langsmith;
-#[cfg(feature = "sqlite")]
 mod opencode;
 mod openhands;
 mod otel;
@@ -59,6 +58,7 @@ fn adapters() -> &'static [&'static dyn Adapter] {
         #[cfg(feature = "sqlite")]
         &opencode::OpencodeDatabase,
         &inspect::InspectLog,
+        &opencode::OpencodeDocument,
         &claude::ClaudeSession,
         &codex::CodexRollout,
         &traced::ClaudeTrace,

@@ -8,7 +8,7 @@ use ledger::recorder::RecordError;
 use super::adapter::{Adapter, Fold, Look, Source, Stop, fold_lines, fold_records, with_document};
 use super::anthropic::{self, Answer};
 use super::chat::{Listed, text_or_json};
-use super::json::Json;
+use super::json::{self, Json};
 use super::plain::Plain;
 use super::rows::{At, Row};
 use super::scribe::{Fate, Scribe, Tag};
@@ -76,6 +76,8 @@ struct Events {
     /// What came while the answer was not complete.
     results: Vec<(String, String, bool)>,
     logged: Option<Listed>,
+    /// What the run has cost so far, by its own sum: the JSON of a number.
+    spent: Option<Vec<u8>>,
 }
 
 impl Events {
@@ -338,10 +340,16 @@ impl Fold for Events {
     fn row(&mut self, _row: &Row<'_>, json: &Json<'_>, scribe: &mut Scribe) -> Result<Fate, Stop> {
         scribe.time(json.get("timestamp").and_then(of_value));
         if is_call_log(json) {
+            if let Some(cost) = json.get("cost") {
+                scribe.tally.cost_of(cost);
+            }
             return self.logged(json, scribe);
         }
         if is_instance(json) {
             let mut own = Self::default();
+            if let Some(cost) = json.at(&["metrics", "accumulated_cost"]) {
+                own.spent = Some(cost.raw.to_vec());
+            }
             for entry in json.items("history") {
                 // The older form is a pair of an action and its observation.
                 let one = core::slice::from_ref(entry);
@@ -351,16 +359,23 @@ impl Fold for Events {
                     }
                 }
             }
-            own.close(scribe)?;
+            own.end(scribe)?;
             return Ok(Fate::Aside("instance whose history is on record"));
         }
         if is_event(json) {
+            // Each event tells the sum up to it.
+            if let Some(cost) = json.at(&["llm_metrics", "accumulated_cost"]) {
+                self.spent = Some(cost.raw.to_vec());
+            }
             return self.event(json, scribe);
         }
         Ok(Fate::Unknown("record of an unknown type"))
     }
 
     fn end(&mut self, scribe: &mut Scribe) -> Result<(), Stop> {
+        if let Some(cost) = self.spent.take().as_deref().and_then(json::whole) {
+            scribe.tally.cost_of(&cost);
+        }
         Ok(self.close(scribe)?)
     }
 }

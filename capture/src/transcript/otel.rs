@@ -83,6 +83,8 @@ struct Asked {
     input: Vec<Said>,
     output: Vec<Said>,
     counts: Counts,
+    /// Content that a limit has cut was left out of it.
+    is_cut: bool,
 }
 
 #[derive(Debug, Default)]
@@ -143,8 +145,9 @@ impl Fold for Traces {
                     asked.counts,
                 )
             });
-            listed.exchange(scribe, &messages, answer.as_deref())?;
             let talk = listed.talk();
+            scribe.missing(talk, asked.is_cut);
+            listed.exchange(scribe, &messages, answer.as_deref())?;
             self.returned.retain(|(call, text)| {
                 let known = scribe.call(talk, call).is_some();
                 if known {
@@ -153,6 +156,7 @@ impl Fold for Traces {
                 !known
             });
         }
+        scribe.tally.outputs_without_call += core::mem::take(&mut self.returned).len() as u64;
         Ok(())
     }
 }
@@ -174,28 +178,27 @@ impl Traces {
             operation.as_str(),
             "chat" | "text_completion" | "generate_content" | "llm" | "completion" | "responses"
         );
-        let messages = attributes
+        let input = attributes
             .messages(&["gen_ai.input.messages"], &["gen_ai.prompt.", "llm.input_messages."]);
         let events = event_messages(span);
-        if !asks && messages.is_empty() && events.0.is_empty() {
+        let told = matches!(&input, Some(input) if input.is_empty());
+        if !asks && told && events.0.is_empty() {
             return Fate::Aside("span that is no model call");
         }
-        let mut input = if messages.is_empty() { events.0 } else { messages };
-        let mut output = attributes
+        let output = attributes
             .messages(&["gen_ai.output.messages"], &["gen_ai.completion.", "llm.output_messages."]);
-        if output.is_empty() {
-            output = events.1;
-        }
+        let is_cut = input.is_none() || output.is_none();
+        let or_events = |own: Option<Vec<Said>>, events: Vec<Said>| {
+            own.filter(|own| !own.is_empty()).unwrap_or(events)
+        };
+        let (input, output) = (or_events(input, events.0), or_events(output, events.1));
         let system =
             attributes.text(&["gen_ai.system_instructions"]).map(|text| instructions(&text));
-        if input.is_empty() && system.is_none() {
-            if output.is_empty() {
-                return Fate::Aside("model call whose content was not recorded");
-            }
-            input = Vec::new();
+        if input.is_empty() && system.is_none() && output.is_empty() && !is_cut {
+            return Fate::Aside("model call whose content was not recorded");
         }
-        self.asked.push(asked(row, span, &attributes, [input, output], system));
-        Fate::Used
+        self.asked.push(asked(row, span, &attributes, [input, output], system, is_cut));
+        if is_cut { Fate::Aside("model call whose content a limit has cut") } else { Fate::Used }
     }
 
     fn tool(&mut self, attributes: &Attributes) -> Fate {
@@ -208,8 +211,9 @@ impl Traces {
         ]);
         match (call, text) {
             (Some(call), Some(text)) => {
+                // Whether its call is in the export is known at the end.
                 self.returned.push((call, text));
-                Fate::Used
+                Fate::Aside("what a tool returned, by its own account")
             }
             _ => Fate::Aside("span of a tool without a call or a result"),
         }
@@ -223,6 +227,7 @@ fn asked(
     attributes: &Attributes,
     [input, output]: [Vec<Said>; 2],
     system: Option<String>,
+    is_cut: bool,
 ) -> Asked {
     let count = |names: &[&str]| attributes.number(names);
     let trace = span.str("traceId").unwrap_or_default();
@@ -248,6 +253,7 @@ fn asked(
             .map(String::into_bytes),
         input,
         output,
+        is_cut,
         counts: Counts {
             input: count(&[
                 "gen_ai.usage.input_tokens",
@@ -298,8 +304,9 @@ fn event_messages(span: &Json<'_>) -> (Vec<Said>, Vec<Said>) {
                 output.extend(attributes.said("assistant"));
             }
             if name == "gen_ai.client.inference.operation.details" {
-                input.extend(attributes.messages(&["gen_ai.input.messages"], &[]));
-                output.extend(attributes.messages(&["gen_ai.output.messages"], &[]));
+                let messages = |name| attributes.messages(&[name], &[]).unwrap_or_default();
+                input.extend(messages("gen_ai.input.messages"));
+                output.extend(messages("gen_ai.output.messages"));
             }
             continue;
         };
@@ -337,20 +344,15 @@ impl Attributes {
         names.iter().find_map(|name| self.0.get(*name)?.parse().ok())
     }
 
-    /// Messages: a JSON list under one name, or attributes with numbers in their names.
-    fn messages(&self, whole: &[&str], numbered: &[&str]) -> Vec<Said> {
+    /// Messages: a JSON list under one name, or attributes with numbers in their names. `None`
+    /// where a limit has cut the list, so that it is no JSON and there is none to speak of.
+    fn messages(&self, whole: &[&str], numbered: &[&str]) -> Option<Vec<Said>> {
         if let Some(text) = self.text(whole) {
-            // A text that a limit has cut is no JSON; then there are no messages to speak of.
-            let list = json::whole(text.as_bytes());
-            return list
-                .map(|list| list.list().iter().flat_map(said).collect())
-                .unwrap_or_default();
+            let list = json::whole(text.as_bytes())?;
+            return Some(list.list().iter().flat_map(said).collect());
         }
-        numbered
-            .iter()
-            .map(|prefix| self.numbered(prefix))
-            .find(|it| !it.is_empty())
-            .unwrap_or_default()
+        let found = numbered.iter().map(|prefix| self.numbered(prefix));
+        Some(found.into_iter().find(|it| !it.is_empty()).unwrap_or_default())
     }
 
     fn numbered(&self, prefix: &str) -> Vec<Said> {

@@ -162,8 +162,7 @@ impl Session {
             usage: said.some("usage").and_then(usage),
         };
         if let Some(cost) = said.at(&["usage", "cost", "total"]) {
-            let dollars = std::str::from_utf8(cost.raw).ok().and_then(|text| text.parse().ok());
-            scribe.tally.cost(dollars.unwrap_or(0.0));
+            scribe.tally.cost_of(cost);
         }
         let talk = self.chain(scribe)?.talk;
         let setting = Setting::of_model(said.name("model"));

@@ -7,6 +7,7 @@ use ledger::event::Rung;
 use ledger::fs::Head;
 use ledger::wire::answer::{Answer, AnswerItem};
 
+use super::json::Json;
 use super::rows::Repairs;
 use super::scribe::Fate;
 use crate::side::SideReport;
@@ -143,7 +144,13 @@ impl Tally {
         }
     }
 
-    pub(crate) fn cost(&mut self, dollars: f64) {
+    /// Adds a cost as a source tells it, in dollars; what is no number counts as nothing.
+    pub(crate) fn cost_of(&mut self, dollars: &Json<'_>) {
+        let dollars = std::str::from_utf8(dollars.raw).ok().and_then(|text| text.parse().ok());
+        self.cost(dollars.unwrap_or(0.0));
+    }
+
+    fn cost(&mut self, dollars: f64) {
         if dollars.is_finite() && dollars >= 0.0 {
             // Rounded to the millionth by its decimal text: no cast can be lossy in silence.
             let text = format!("{:.0}", dollars * 1e6);

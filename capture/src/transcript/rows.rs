@@ -4,14 +4,18 @@
 //! torn one with a whole one behind it, NUL bytes that a crash left. Every byte that is not white
 //! space ends up in exactly one piece, and each piece is told once.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
 
 use super::json::{self, Fault, Json};
+use crate::line::{self, Line};
 
 /// Longest line that is kept whole, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 256 << 20;
 /// What is kept of a line beyond that.
 const LONG_LINE_KEPT_BYTES: usize = 1 << 16;
+/// Lines that a record may be spread over, and the bytes of such a record.
+const SPREAD_LINES_MAX: usize = 64;
+const SPREAD_BYTES_MAX: usize = 1 << 20;
 /// Places that are tried for the beginning of the next record behind a torn one.
 const RESYNC_TRIES_MAX: usize = 256;
 
@@ -96,14 +100,14 @@ pub(crate) fn each<T: Take>(
 ) -> Result<(), T::Error> {
     let mut line = Vec::new();
     // A torn line, waiting for what stands behind it: its record may go on there.
-    let mut torn: Option<(Vec<u8>, u64)> = None;
+    let mut torn: Option<Torn> = None;
     let mut first = true;
     loop {
-        line.clear();
         let offset = at.offset;
-        let (bytes, whole) = next(reader, &mut line)?;
+        let (read, bytes) = line::next(reader, &mut line, LINE_BYTES_MAX, LONG_LINE_KEPT_BYTES)?;
+        let whole = read != Line::TooLong;
         at.offset += bytes;
-        if bytes == 0 {
+        if read == Line::End {
             break;
         }
         repairs.no_final_newline = line.last() != Some(&b'\n') && whole;
@@ -118,52 +122,55 @@ pub(crate) fn each<T: Take>(
             cut.tell(offset, &line, Err(Unread::TooLong))?;
             continue;
         }
-        if let Some((mut before, before_offset)) = torn.take() {
-            let goes_on = !line.trim_ascii_start().starts_with(b"{")
-                && before.len() + line.len() <= LINE_BYTES_MAX;
-            let joined_at = before.len();
-            if goes_on {
-                before.extend_from_slice(&line);
-                if json::whole(&before).is_some() {
-                    cut.line(before_offset, &before, 0)?;
-                    continue;
+        if let Some(mut before) = torn.take() {
+            if before.goes_on(&line) {
+                before.text.extend_from_slice(&line);
+                before.lines += 1;
+                match json::read(&before.text) {
+                    Err(Fault::Torn) => torn = Some(before),
+                    Ok(_) => cut.line(before.offset, &before.text, 0)?,
+                    Err(_) => cut.flush(Some(before))?,
                 }
-                before.truncate(joined_at);
+                continue;
             }
-            cut.flush(Some((before, before_offset)))?;
+            cut.flush(Some(before))?;
         }
-        if is_one_torn_record(line.get(start..).unwrap_or_default()) {
-            torn = Some((line.split_off(start), offset + start as u64));
-            continue;
+        let text = line.get(start..).unwrap_or_default();
+        let is_torn = match json::read(text) {
+            // What nearly every line is: one record, as JSON is written.
+            Ok(read) if text.starts_with(b"{") && !read.repaired && is_end(text, read.end) => {
+                let raw = text.get(..read.end).unwrap_or_default();
+                cut.tell(offset + start as u64, raw, Ok(&read.json))?;
+                continue;
+            }
+            Err(Fault::Torn) => is_one_torn_record(text),
+            _ => false,
+        };
+        if is_torn {
+            let text = line.split_off(start);
+            torn = Some(Torn { text, offset: offset + start as u64, lines: 1 });
+        } else {
+            cut.line(offset, &line, start)?;
         }
-        cut.line(offset, &line, start)?;
     }
     Cut { at, repairs, take }.flush(torn)
 }
 
-/// Reads a line with its end; false where it is longer than the bound and the rest was passed
-/// over.
-fn next(reader: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<(u64, bool)> {
-    let limit = LINE_BYTES_MAX as u64 + 1;
-    let mut bytes = (&mut *reader).take(limit).read_until(b'\n', line)? as u64;
-    if bytes < limit || line.ends_with(b"\n") {
-        return Ok((bytes, true));
-    }
-    line.truncate(LONG_LINE_KEPT_BYTES);
-    line.shrink_to_fit();
-    loop {
-        let (found, used) = {
-            let available = reader.fill_buf()?;
-            match memchr::memchr(b'\n', available) {
-                Some(at) => (true, at + 1),
-                None => (available.is_empty(), available.len()),
-            }
-        };
-        reader.consume(used);
-        bytes += used as u64;
-        if found {
-            return Ok((bytes, false));
-        }
+/// The beginning of a record whose end did not come yet.
+#[derive(Debug)]
+struct Torn {
+    text: Vec<u8>,
+    offset: u64,
+    lines: usize,
+}
+
+impl Torn {
+    /// True where a line may be more of it: it begins no record of its own.
+    fn goes_on(&self, line: &[u8]) -> bool {
+        let (lines, bytes) = (self.lines, self.text.len() + line.len());
+        let first = lines == 1 && bytes <= LINE_BYTES_MAX;
+        let more = lines < SPREAD_LINES_MAX && bytes <= SPREAD_BYTES_MAX;
+        (first || more) && !line.trim_ascii_start().starts_with(b"{")
     }
 }
 
@@ -186,11 +193,14 @@ impl<T: Take> Cut<'_, T> {
         Ok(())
     }
 
-    fn flush(&mut self, torn: Option<(Vec<u8>, u64)>) -> Result<(), T::Error> {
-        match torn {
-            Some((line, offset)) => self.line(offset, &line, 0),
-            None => Ok(()),
+    fn flush(&mut self, torn: Option<Torn>) -> Result<(), T::Error> {
+        let Some(Torn { text, mut offset, .. }) = torn else { return Ok(()) };
+        // What was not one record after all is told line by line.
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            self.line(offset, line, 0)?;
+            offset += line.len() as u64;
         }
+        Ok(())
     }
 
     /// Tells the records of a line, from `from` on.
@@ -251,12 +261,15 @@ impl<T: Take> Cut<'_, T> {
     }
 }
 
-/// True for a line that begins as a record and has no end, nor another record in it.
+/// True for a line that begins as a record, whose end is missing, and that has no other in it.
 fn is_one_torn_record(line: &[u8]) -> bool {
     let text = line.trim_ascii();
-    text.starts_with(b"{")
-        && matches!(json::read(text), Err(Fault::Torn))
-        && resync(text, 1).is_none()
+    text.starts_with(b"{") && resync(text, 1).is_none()
+}
+
+/// True when nothing but white space stands behind a value.
+fn is_end(text: &[u8], end: usize) -> bool {
+    text.get(end..).unwrap_or_default().iter().all(u8::is_ascii_whitespace)
 }
 
 /// True when behind a value there is only what may stand there: nothing, another record, NUL.

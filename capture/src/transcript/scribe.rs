@@ -24,7 +24,7 @@ use crate::intake::{self, Arrived, Fields};
 use crate::lane::Lanes;
 
 /// What the messages of a conversation may hold in memory, in bytes.
-const LIVE_BYTES_MAX: usize = 64 << 20;
+const LIVE_BYTES_MAX: usize = 16 << 20;
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,12 @@ enum Held {
     Dropped,
 }
 
+impl Held {
+    fn bytes(&self) -> Option<&[u8]> {
+        if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
+    }
+}
+
 impl Entry {
     pub(crate) fn serial(&self) -> u64 {
         self.serial
@@ -98,7 +104,7 @@ impl Entry {
 
     /// Bytes of it that are in memory.
     pub(crate) fn held(&self) -> usize {
-        if let Held::Bytes(bytes) = &*self.bytes.borrow() { bytes.len() } else { 0 }
+        self.bytes.borrow().bytes().map_or(0, <[u8]>::len)
     }
 }
 
@@ -107,10 +113,38 @@ struct Conversation {
     session: SessionId,
     dialect: Dialect,
     list: Vec<Rc<Entry>>,
-    /// The list as it was last captured.
-    asked: Vec<u64>,
+    /// How many messages at the head of the list are those that the last request begins with.
+    same: usize,
+    /// Bytes in memory of the messages that were recorded.
+    held: usize,
+    /// Messages at the head of the list whose bytes were let go.
+    let_go: usize,
     /// Messages before these are known to be missing.
     lossy: bool,
+}
+
+impl Conversation {
+    /// The list changed at `place`: what stands there and behind is not what was asked with.
+    fn changed_at(&mut self, place: usize) {
+        self.same = self.same.min(place);
+        self.let_go = self.let_go.min(place);
+        self.held = self.list.iter().take(self.same).map(|entry| entry.held()).sum();
+    }
+
+    /// Lets go of the oldest messages beyond what may be held; all of them are on record.
+    fn let_go_of_oldest(&mut self) {
+        for entry in self.list.iter().skip(self.let_go) {
+            if self.held <= LIVE_BYTES_MAX {
+                break;
+            }
+            self.held = self.held.saturating_sub(entry.held());
+            self.let_go += 1;
+            let mut bytes = entry.bytes.borrow_mut();
+            if matches!(*bytes, Held::Bytes(_)) {
+                *bytes = Held::Dropped;
+            }
+        }
+    }
 }
 
 /// What is said of a request beside its messages.
@@ -201,8 +235,10 @@ impl Scribe {
         };
         let client_session = client_session.map(str::as_bytes);
         let session = self.recorder.open_session(&SessionSpec { parent, basis, client_session })?;
-        let (list, asked) = (Vec::new(), Vec::new());
-        self.talks.push(Conversation { session, dialect, list, asked, lossy: false });
+        let list = Vec::new();
+        let (same, held, let_go, lossy) = (0, 0, 0, false);
+        let talk = Conversation { session, dialect, list, same, held, let_go, lossy };
+        self.talks.push(talk);
         self.tally.conversations += 1;
         Ok(Talk(self.talks.len() - 1))
     }
@@ -255,15 +291,26 @@ impl Scribe {
 
     /// Cuts the live list back to its first `length` messages.
     pub(crate) fn cut(&mut self, talk: Talk, length: usize) {
-        if let Some(talk) = self.talks.get_mut(talk.0) {
+        if let Some(talk) = self.talks.get_mut(talk.0).filter(|talk| length < talk.list.len()) {
             talk.list.truncate(length);
+            talk.changed_at(length);
         }
     }
 
     /// Replaces the live list; `lossy` when messages before it are known to be missing.
     pub(crate) fn restart(&mut self, talk: Talk, list: Vec<Rc<Entry>>, lossy: bool) {
         if let Some(talk) = self.talks.get_mut(talk.0) {
+            let same = talk.list.iter().zip(&list).take_while(|(a, b)| a.serial == b.serial);
+            let same = same.count();
             talk.list = list;
+            talk.lossy = lossy;
+            talk.changed_at(same);
+        }
+    }
+
+    /// Says whether messages are known to be missing from the list as it is.
+    pub(crate) fn missing(&mut self, talk: Talk, lossy: bool) {
+        if let Some(talk) = self.talks.get_mut(talk.0) {
             talk.lossy = lossy;
         }
     }
@@ -272,9 +319,10 @@ impl Scribe {
     pub(crate) fn replace(&mut self, talk: Talk, index: usize, item: Vec<u8>) {
         self.serials += 1;
         let (serial, bytes) = (self.serials, RefCell::new(Held::Bytes(item.into())));
-        let place = self.talks.get_mut(talk.0).and_then(|talk| talk.list.get_mut(index));
-        if let Some(place) = place {
+        let Some(talk) = self.talks.get_mut(talk.0) else { return };
+        if let Some(place) = talk.list.get_mut(index) {
             *place = Rc::new(Entry { serial, tag: place.tag, bytes });
+            talk.changed_at(index);
         }
     }
 
@@ -282,7 +330,7 @@ impl Scribe {
     pub(crate) fn text_of(&self, talk: Talk, index: usize) -> Option<Vec<u8>> {
         let entry = self.list(talk).get(index)?;
         let held = entry.bytes.borrow();
-        if let Held::Bytes(bytes) = &*held { Some(bytes.to_vec()) } else { None }
+        held.bytes().map(<[u8]>::to_vec)
     }
 
     /// Records that the model was asked with the live list.
@@ -292,16 +340,17 @@ impl Scribe {
         setting: &Setting,
     ) -> Result<Option<RequestId>, RecordError> {
         let Some(conversation) = self.talks.get_mut(talk.0) else { return Ok(None) };
-        let serials = conversation.list.iter().map(|entry| entry.serial);
-        let keep = serials.zip(&conversation.asked).take_while(|(a, b)| a == *b).count();
+        let keep = conversation.same;
         let mut lossy = conversation.lossy;
         let mut items = Vec::new();
-        let mut asked: Vec<u64> = conversation.asked.get(..keep).unwrap_or_default().to_vec();
-        for entry in conversation.list.iter().skip(keep) {
-            match &*entry.bytes.borrow() {
-                Held::Bytes(bytes) => {
-                    items.push(bytes.clone());
-                    asked.push(entry.serial);
+        let mut same = keep;
+        for (index, entry) in (keep..).zip(conversation.list.iter().skip(keep)) {
+            let held = entry.bytes.borrow();
+            match &*held {
+                Held::Bytes(_) => {
+                    // Behind a message that is left out, places are not those of the list.
+                    same += usize::from(same == index);
+                    items.push(held);
                 }
                 // A place that was never filled holds nothing; one that is not held any more
                 // is missing here.
@@ -310,27 +359,33 @@ impl Scribe {
             }
         }
         let rung = if lossy { Rung::Lossy } else { Rung::Reconstructed };
-        let items: Vec<&[u8]> = items.iter().map(AsRef::as_ref).collect();
+        let texts = items.iter().filter_map(|held| held.bytes());
+        let texts: Vec<&[u8]> = texts.collect();
         let tail = setting.tail();
-        let grown = Grown { dialect: conversation.dialect, keep, items: &items, tail: &tail };
+        let grown = Grown { dialect: conversation.dialect, keep, items: &texts, tail: &tail };
         let capture = Capture {
             session: conversation.session,
             rung,
             content_coding: None,
             sent_bytes: 0,
             policy: None,
+            propensity: None,
         };
-        conversation.asked = asked;
-        let captured = match self.recorder.request_grown(&grown, &capture) {
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        let captured = self.recorder.request_grown(&grown, &capture);
+        drop(items);
+        let captured = match captured {
             Ok(captured) => captured,
             Err(RecordError::Misshapen) => {
-                conversation.asked.clear();
+                conversation.same = 0;
                 self.tally.unasked += 1;
                 return Ok(None);
             }
             Err(error) => return Err(error),
         };
-        drop_oldest(&conversation.list);
+        conversation.same = same;
+        conversation.held += bytes;
+        conversation.let_go_of_oldest();
         self.tally.request(rung, captured.body_bytes);
         self.settle(false)?;
         Ok(Some(captured.request))
@@ -495,20 +550,5 @@ impl Scribe {
         self.tally.beside(reason);
         let clean = self.recorder.redact_json(part);
         self.recorder.imported_record(row.index, row.offset, reason, &clean)
-    }
-}
-
-/// Lets go of the oldest messages beyond what may be held; all of them are on record.
-fn drop_oldest(list: &[Rc<Entry>]) {
-    let mut held: usize = list.iter().map(|entry| entry.held()).sum();
-    for entry in list {
-        if held <= LIVE_BYTES_MAX {
-            break;
-        }
-        held -= entry.held();
-        let mut bytes = entry.bytes.borrow_mut();
-        if matches!(*bytes, Held::Bytes(_)) {
-            *bytes = Held::Dropped;
-        }
     }
 }

@@ -60,8 +60,7 @@ impl Adapter for MiniTrajectory {
                 scribe.tally.version(format);
             }
             if let Some(cost) = document.at(&["info", "model_stats", "instance_cost"]) {
-                let dollars = std::str::from_utf8(cost.raw).ok().and_then(|it| it.parse().ok());
-                scribe.tally.cost(dollars.unwrap_or(0.0));
+                scribe.tally.cost_of(cost);
             }
             head(document, &["messages"], scribe)?;
             let talk = scribe.open(Dialect::OpenAiChat, None, document.name("instance_id"))?;
@@ -161,8 +160,7 @@ fn stats(document: &Json<'_>, scribe: &mut Scribe) {
     let (sent, received) = (stats.number("tokens_sent"), stats.number("tokens_received"));
     scribe.tally.tokens_elsewhere.add(sent, received, None, None);
     if let Some(cost) = stats.get("instance_cost").or_else(|| stats.get("total_cost")) {
-        let dollars = std::str::from_utf8(cost.raw).ok().and_then(|text| text.parse().ok());
-        scribe.tally.cost(dollars.unwrap_or(0.0));
+        scribe.tally.cost_of(cost);
     }
 }
 

@@ -129,6 +129,12 @@ fn sibling_session(file: &Path) -> Option<PathBuf> {
 /// The files that belong to a session: those in its folder, and its sub-agents' beside it.
 fn parts_of(main: &Path) -> io::Result<Vec<PathBuf>> {
     let mut parts = Vec::new();
+    if let Some(log) = log_of(main) {
+        return Ok(vec![log]);
+    }
+    if let Some(storage) = storage_of(main) {
+        return tree_of(main, &storage);
+    }
     if main.extension().is_none_or(|end| end != "jsonl") {
         return Ok(parts);
     }
@@ -151,6 +157,41 @@ fn parts_of(main: &Path) -> io::Result<Vec<PathBuf>> {
         parts.extend(agents);
     }
     Ok(parts)
+}
+
+/// What a database has not folded in yet: the file that `SQLite` keeps beside it.
+fn log_of(main: &Path) -> Option<PathBuf> {
+    let mut name = main.file_name()?.to_os_string();
+    name.push("-wal");
+    let log = main.with_file_name(name);
+    log.metadata().is_ok_and(|about| about.is_file() && about.len() > 0).then_some(log)
+}
+
+/// The folder of opencode's files that the file of a session stands in, at
+/// `session/PROJECT/SESSION.json`.
+fn storage_of(main: &Path) -> Option<PathBuf> {
+    let kind = main.parent()?.parent()?;
+    let is_session = kind.file_name()? == "session" && main.extension()? == "json";
+    let storage = kind.parent()?;
+    (is_session && storage.join("message").is_dir()).then(|| storage.to_path_buf())
+}
+
+/// The files of opencode's messages and parts that belong to a session.
+fn tree_of(main: &Path, storage: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut files, mut parts) = (Vec::new(), Vec::new());
+    let Some(session) = main.file_stem() else { return Ok(files) };
+    let messages = storage.join("message").join(session);
+    if messages.is_dir() {
+        search(&messages, None, 0, &mut files)?;
+    }
+    for message in &files {
+        let folder = message.file_stem().map(|id| storage.join("part").join(id));
+        if let Some(folder) = folder.filter(|folder| folder.is_dir()) {
+            search(&folder, None, 0, &mut parts)?;
+        }
+    }
+    files.extend(parts);
+    Ok(files)
 }
 
 /// Where whole outputs may stand: the source itself, and folders of outputs near it.

@@ -1,7 +1,9 @@
 //! YAML as JSON, for cassettes: scalars, lists and maps. What YAML has beyond that (tags, anchors)
 //! is read as its text or left out; nothing is expanded, so that memory follows the source.
 
-use yaml_rust2::parser::{Event, MarkedEventReceiver, Parser};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use yaml_rust2::parser::{Event, MarkedEventReceiver, Parser, Tag};
 use yaml_rust2::scanner::{Marker, TScalarStyle};
 
 use super::json;
@@ -83,6 +85,16 @@ impl Writer {
     }
 }
 
+/// The text of a binary scalar (`!!binary`, and `!binary` of Ruby); `None` where it is no text,
+/// or the scalar is none. Bytes that are no text stay in base64, for who knows their coding.
+fn binary(text: &str, tag: Option<&Tag>) -> Option<String> {
+    if tag?.suffix != "binary" {
+        return None;
+    }
+    let coded: String = text.split_ascii_whitespace().collect();
+    String::from_utf8(STANDARD.decode(coded).ok()?).ok()
+}
+
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c == '-' || c.is_ascii_digit())
         && json::whole(text.as_bytes()).is_some_and(|it| it.raw.len() == text.len())
@@ -94,7 +106,10 @@ impl MarkedEventReceiver for Writer {
             return;
         }
         match event {
-            Event::Scalar(text, style, ..) => self.scalar(&text, style),
+            Event::Scalar(text, style, _, tag) => match binary(&text, tag.as_ref()) {
+                Some(text) => self.scalar(&text, TScalarStyle::Literal),
+                None => self.scalar(&text, style),
+            },
             Event::Alias(_) => self.scalar("null", TScalarStyle::Plain),
             Event::SequenceStart(..) => self.begin(Open::List { first: true }, b'['),
             Event::SequenceEnd => self.end(b']'),

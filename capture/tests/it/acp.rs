@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
+use artifacts::redact::Redactor;
 use capture::acp::{
     AcpError, AcpOptions, AcpReport, Direction, Tee, TeeOptions, WhenUnrecorded, import_acp,
 };
-use capture::import::NameTaken;
+use capture::import::{FileError, NameTaken};
 use ledger::event::{AliasForm, Event, IdentityEvent, Kind, Lane, Origin, Outcome, Stop, Verdict};
 use ledger::fs::LogReader;
 use ledger::id::ToolCallId;
@@ -27,6 +28,7 @@ fn options(tools: &[&str]) -> AcpOptions<'static> {
         recorder: "test",
         now_unix_ns: 1,
         identity: None,
+        redactor: Redactor::core(),
         tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
     }
 }
@@ -480,7 +482,7 @@ fn a_name_is_taken_by_another_log_by_its_beginning_and_by_what_cannot_be_read() 
     let recording = imported(&lines).unwrap().recording;
     assert!(imported(&lines).unwrap().skipped);
     let taken = |lines: &[String]| match imported(lines) {
-        Err(AcpError::Taken(taken)) => taken,
+        Err(AcpError::File(FileError::Taken(taken))) => taken,
         other => panic!("{other:?}"),
     };
     assert!(matches!(taken(&lines[..2]), NameTaken::Other { .. }));

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use capture::import::{ImportError, NameTaken};
+use capture::import::{FileError, ImportError, NameTaken};
 
 use crate::support::{Exchange, files, har_of, import, recorded, told};
 
@@ -43,7 +43,11 @@ fn another_file_of_the_same_name_is_refused_and_nothing_is_touched() {
     for other in [whole.as_str(), &whole[..whole.len() - 1], "", "text", &(file_of("one") + " ")] {
         fs::write(&file, other).unwrap();
         let error = import(&file, &out).unwrap_err();
-        assert!(matches!(error, ImportError::Taken(NameTaken::Other { .. })), "{}", told(&error));
+        assert!(
+            matches!(error, ImportError::File(FileError::Taken(NameTaken::Other { .. }))),
+            "{}",
+            told(&error)
+        );
         assert_eq!(files(&out), before);
     }
 }
@@ -61,7 +65,7 @@ fn a_recording_of_a_cut_file_is_not_taken_for_the_whole_file() {
         fs::write(&file, bytes).unwrap();
         assert!(matches!(
             import(&file, &out),
-            Err(ImportError::Taken(NameTaken::Incomplete { .. }))
+            Err(ImportError::File(FileError::Taken(NameTaken::Incomplete { .. })))
         ));
         assert_eq!(files(&out), before);
     }
@@ -76,7 +80,10 @@ fn a_folder_or_file_that_is_no_recording_is_left_alone() {
     fs::create_dir_all(out.join("run")).unwrap();
     fs::write(out.join("run/notes"), "mine").unwrap();
     let before = files(&out);
-    assert!(matches!(import(&file, &out), Err(ImportError::Taken(NameTaken::Other { .. }))));
+    assert!(matches!(
+        import(&file, &out),
+        Err(ImportError::File(FileError::Taken(NameTaken::Other { .. })))
+    ));
     assert_eq!(files(&out), before);
     fs::remove_dir_all(&out).unwrap();
     fs::create_dir_all(&out).unwrap();
@@ -99,7 +106,11 @@ fn a_damaged_recording_is_named_and_left_alone() {
     fs::write(&log, bytes).unwrap();
     let before = files(&out);
     let error = import(&file, &out).unwrap_err();
-    assert!(matches!(error, ImportError::Taken(NameTaken::Existing { .. })), "{}", told(&error));
+    assert!(
+        matches!(error, ImportError::File(FileError::Taken(NameTaken::Existing { .. }))),
+        "{}",
+        told(&error)
+    );
     assert_eq!(files(&out), before);
 }
 
@@ -132,9 +143,13 @@ fn a_file_whose_name_gives_no_name_is_refused() {
         let file = folder.path().join(name);
         fs::write(&file, file_of("one")).unwrap();
         let error = import(&file, &folder.path().join("out")).unwrap_err();
-        assert!(matches!(error, ImportError::NoName { .. }), "{name}: {}", told(&error));
+        assert!(
+            matches!(error, ImportError::File(FileError::NoName { .. })),
+            "{name}: {}",
+            told(&error)
+        );
     }
     let missing = import(&folder.path().join("none.har"), folder.path()).unwrap_err();
-    assert!(matches!(missing, ImportError::Open { .. }));
+    assert!(matches!(missing, ImportError::File(FileError::Open { .. })));
     assert!(!folder.path().join("none").exists());
 }

@@ -412,7 +412,7 @@ fn credentials_of_entries_that_do_not_parse_are_replaced() {
 #[test]
 fn secrets_in_web_socket_messages_are_replaced() {
     let frame = format!(
-        r#"{{"type":"response.create","input":[{{"text":"a\n{}"}},"{}"]}}"#,
+        r#"{{"type":"response.create","generate":false,"input":[{{"text":"a\n{}"}},"{}"]}}"#,
         shaped(1),
         placed(2)
     );

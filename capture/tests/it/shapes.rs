@@ -63,10 +63,58 @@ fn a_post_to_an_unknown_path_is_a_request_when_its_body_is_one() {
 #[test]
 fn a_web_socket_is_kept_as_it_stands() {
     let messages = r#","_webSocketMessages":[{"type":"send","opcode":1,
-        "data":"{\"type\":\"response.create\",\"input\":[]}"}]"#;
+        "data":"{\"type\":\"response.create\",\"input\":[],\"generate\":false}"}]"#;
     kept(&Exchange::new("GET", RESPONSES).status(101).more(messages).json(), NoteKind::WebSocket);
     kept(&Exchange::new("GET", RESPONSES).status(101).json(), NoteKind::WebSocket);
     kept(&Exchange::post(RESPONSES, "{}").more(messages).json(), NoteKind::WebSocket);
+}
+
+#[test]
+fn turns_on_a_web_socket_become_requests_and_what_is_left_stays_with_the_entry() {
+    let quoted = |data: &str| serde_json::Value::from(data).to_string();
+    let sent = |time: f64, data: &str| {
+        format!(r#"{{"type":"send","opcode":1,"time":{time},"data":{}}}"#, quoted(data))
+    };
+    let got = |time: f64, data: &str| {
+        format!(r#"{{"type":"receive","opcode":"text","time":{time},"data":{}}}"#, quoted(data))
+    };
+    let done = |id: &str| {
+        let item = r#"{"type":"message","role":"assistant","content":[]}"#;
+        format!(
+            r#"{{"type":"response.completed","response":{{"id":"{id}","status":"completed","output":[{item}]}}}}"#
+        )
+    };
+    let user = r#"{"type":"message","role":"user","content":"hello"}"#;
+    let messages = [
+        sent(1.0, r#"{"type":"session.update"}"#),
+        sent(2.0, &format!(r#"{{"type":"response.create","model":"m","input":[{user}]}}"#)),
+        got(2.5, &done("r1")),
+        sent(
+            3.0,
+            &format!(
+                r#"{{"type":"response.create","model":"m","previous_response_id":"r1","input":[{user}]}}"#
+            ),
+        ),
+    ];
+    let messages = format!(r#","_webSocketMessages":[{}]"#, messages.join(","));
+    let run = Run::of(&[Exchange::new("GET", RESPONSES).status(101).more(&messages)]);
+    let requests = run.history.requests();
+    assert_eq!(requests.len(), 2);
+    let answers: Vec<_> = requests
+        .iter()
+        .map(|request| request.answer.as_ref().map(|(end, answer)| (*end, answer.time_us)))
+        .collect();
+    // The second turn was never answered.
+    assert_eq!(answers[0], Some((End::Received, Some(500_000))));
+    assert_eq!(answers[1].unwrap().0, End::Failed);
+    assert!(requests.iter().all(|request| request.captured.rung == Rung::Reconstructed));
+    assert_eq!(run.history.sessions().len(), 1);
+    let entry = run.history.records().last().unwrap();
+    assert_eq!(entry.reason, NoteKind::WebSocket.words());
+    let kept: serde_json::Value = serde_json::from_str(&run.text(&entry.bytes)).unwrap();
+    let left = kept["_webSocketMessages"].as_array().unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0]["data"], r#"{"type":"session.update"}"#);
 }
 
 #[test]

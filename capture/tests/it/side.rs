@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use artifacts::Source as _;
+use artifacts::redact::Redactor;
 use capture::import::{ImportOptions, import_har};
 use capture::side::{SideNoteKind, SideReport};
 use ledger::event::{Dropped, OutputFound};
@@ -78,6 +79,7 @@ impl Joined {
             recorder: "test",
             now_unix_ns: 1,
             identity: None,
+            redactor: Redactor::core(),
             progress: &mut |_entries, _bytes| {},
         };
         let report = import_har(&file, &folder.path().join("out"), &mut options).unwrap();

@@ -78,10 +78,9 @@ fn a_client_that_hangs_up_before_leaves_what_it_was_given_and_ends_the_upstream(
     let (end, answer) = run.history.requests()[0].answer.as_ref().unwrap();
     assert_eq!(*end, End::Aborted);
     assert_eq!(run.text(answer.body.as_ref().unwrap()).as_bytes(), EVENT);
-    let told: Vec<_> = run.history.records().iter().map(|record| &record.reason).collect();
-    assert_eq!(told, ["client hung up before the answer's end"]);
+    assert_eq!(run.reasons(), ["client hung up before the answer's end"]);
     assert_eq!(
-        run.text(&run.history.records()[0].bytes),
+        run.text(&run.history.records()[1].bytes),
         format!(r#"{{"delivered_bytes":{},"request":1}}"#, EVENT.len())
     );
 }
@@ -146,8 +145,7 @@ fn on_request_it_is_sent_all_the_same_and_the_run_says_so() {
     let run = stage.end();
     assert_eq!((run.report.requests, run.report.uncaptured), (0, 1));
     assert!(!run.history.closed().unwrap().complete);
-    let told: Vec<_> = run.history.records().iter().map(|record| &record.reason).collect();
-    assert_eq!(told, ["request sent without being captured"]);
+    assert_eq!(run.reasons(), ["request sent without being captured"]);
 }
 
 #[test]
@@ -283,6 +281,156 @@ fn a_request_is_on_the_disk_before_the_upstream_sees_it() {
     }
     stage.end();
     assert_eq!(*seen.lock().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn connections_and_the_pieces_of_an_answer_are_told() {
+    let stage = Stage::new(|_, _: &Asked| stream(&[now(EVENT), now(EVENT), now(LAST)]));
+    let mut client = Client::connect(stage.addr());
+    for _ in 0..2 {
+        client.send("POST", CHAT, &[], TURN);
+        assert!(client.answer().whole);
+    }
+    ask(stage.addr(), CHAT, &[], TURN);
+    let run = stage.end();
+    let told: Vec<_> = (0..3).map(|index| run.exchange(index)).collect();
+    let on = |side: &str| -> Vec<_> {
+        let pair = |it: &serde_json::Value| {
+            (it[side]["connection"].as_u64(), it[side]["nth_on_connection"].as_u64())
+        };
+        told.iter().map(pair).collect()
+    };
+    assert_eq!(on("client"), [(Some(1), Some(1)), (Some(1), Some(2)), (Some(2), Some(1))]);
+    // The first request opens a connection; the pool decides about the others.
+    assert_eq!(on("upstream")[0], (Some(1), Some(1)));
+    for it in &told {
+        let bytes: u64 =
+            it["pieces"].as_array().unwrap().iter().map(|p| p[1].as_u64().unwrap()).sum();
+        assert_eq!(bytes, (2 * EVENT.len() + LAST.len()) as u64);
+        assert_eq!(it["upstream"]["tls"], serde_json::Value::Null);
+        assert!(it["head_us"].is_u64() && it["captured_us"].is_u64());
+    }
+}
+
+#[test]
+fn an_error_of_the_upstream_passes_as_it_is_and_is_a_failed_answer() {
+    let statuses = [429, 500, 529, 200];
+    let stage = Stage::new(move |index, _: &Asked| {
+        let mut given = given(statuses[index], "application/json", b"{\"error\":{}}");
+        given.headers.push(("retry-after".to_owned(), b"1".to_vec()));
+        if index == 3 { stream(&[now(EVENT), now(LAST)]) } else { given }
+    });
+    for status in statuses {
+        let answer = ask(stage.addr(), CHAT, &[], TURN);
+        assert_eq!((answer.status, answer.whole), (status, true));
+        assert_eq!(answer.header("retry-after").is_some(), status != 200);
+    }
+    let run = stage.end();
+    assert_eq!(run.report.conversations, 1);
+    let told: Vec<_> = run
+        .history
+        .requests()
+        .iter()
+        .map(|request| (request.captured.attempt, request.answer.as_ref().unwrap().0))
+        .collect();
+    let failed = End::Failed;
+    assert_eq!(told, [(1, failed), (2, failed), (3, failed), (4, End::Received)]);
+}
+
+#[test]
+fn a_stalled_upstream_is_waited_for_and_what_came_is_kept() {
+    let stage = Stage::new(|_, _: &Asked| stream(&[now(EVENT), (NEVER, LAST)]));
+    let mut client = Client::connect(stage.addr());
+    client.send("POST", CHAT, &[], TURN);
+    client.head();
+    assert_eq!(client.chunk().unwrap(), EVENT);
+    // The run ends while the client is still waiting: its answer is cut, and not ended.
+    let run = stage.end();
+    assert_eq!(client.chunk(), None);
+    let (end, answer) = run.history.requests()[0].answer.as_ref().unwrap();
+    assert_eq!(*end, End::Aborted);
+    assert_eq!(run.text(answer.body.as_ref().unwrap()).as_bytes(), EVENT);
+}
+
+#[test]
+fn a_bomb_in_an_answer_passes_and_is_recorded_as_far_as_is_kept() {
+    use std::io::Write as _;
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let zeros = vec![b' '; 1 << 20];
+    for _ in 0..=(capture::live::ANSWER_BYTES_MAX >> 20) {
+        bomb.write_all(&zeros).unwrap();
+    }
+    let bomb = bomb.finish().unwrap();
+    let length = bomb.len();
+    let stage = Stage::new(move |_, _: &Asked| {
+        let mut given = given(200, "text/event-stream", &bomb);
+        given.headers.push(("content-encoding".to_owned(), b"gzip".to_vec()));
+        given
+    });
+    let answer = ask(stage.addr(), CHAT, &[], TURN);
+    assert!(answer.whole);
+    let run = stage.end();
+    let (end, answer) = run.history.requests()[0].answer.as_ref().unwrap();
+    assert_eq!(*end, End::Aborted);
+    let kept = answer.body.as_ref().map_or(0, ledger::content::Content::len);
+    assert!(kept <= 200 * length as u64, "{kept}");
+}
+
+#[test]
+fn a_body_beyond_the_limit_is_refused_before_it_is_read() {
+    let stage = Stage::new(ok);
+    let mut client = Client::connect(stage.addr());
+    let length = capture::live::REQUEST_BYTES_MAX + 1;
+    client.write(
+        format!("POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n").as_bytes(),
+    );
+    assert_eq!(client.answer().status, 413);
+    assert_eq!(stage.end().report.requests, 0);
+}
+
+#[test]
+fn a_body_of_200_mb_passes_and_is_recorded() {
+    let stage = Stage::new(ok);
+    let body = [
+        &br#"{"model":"m","messages":[{"role":"user","content":""#[..],
+        "tool output line with words 0123456789\\n".repeat(200_000_000 / 40).as_bytes(),
+        br#""}]}"#,
+    ]
+    .concat();
+    assert!(body.len() > 199_000_000);
+    assert_eq!(ask(stage.addr(), CHAT, &[], &body).status, 200);
+    assert!(stage.upstream.asked.lock().unwrap()[0].body == body);
+    let run = stage.end();
+    assert!(run.body(0) == body);
+    assert_eq!(run.history.requests()[0].captured.rung, ledger::event::Rung::WireExact);
+}
+
+const CALLS: &str = r#"{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_9","type":"function","function":{"name":"sh","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+
+#[test]
+fn an_output_that_the_client_saved_is_taken_whole_and_joined_to_its_call() {
+    let stage = Stage::new(|_, _: &Asked| given(200, "application/json", CALLS.as_bytes()));
+    ask(stage.addr(), CHAT, &[], TURN);
+    let whole = "the first line of it\n".repeat(500);
+    let path = stage.saved().join("tool-output.txt");
+    std::fs::write(&path, &whole).unwrap();
+    let sent = format!("the first line of it\n... Full output saved to: {}", path.display());
+    let body = serde_json::json!({ "model": "m", "messages": [
+        { "role": "user", "content": "hello" },
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "call_9", "type": "function", "function": { "name": "sh", "arguments": "{}" } }
+        ] },
+        { "role": "tool", "tool_call_id": "call_9", "content": sent },
+    ] })
+    .to_string();
+    ask(stage.addr(), CHAT, &[], body.as_bytes());
+    // The file is read behind the request, before the recording is closed.
+    let run = stage.end();
+    assert_eq!((run.report.spilled, run.report.unspilled), (1, 0));
+    let found = &run.history.calls()[0].found[0];
+    assert_eq!(found.source, "spill");
+    assert_eq!(run.text(&found.pieces[0].text), whole);
+    assert!(run.body(1) == body.as_bytes());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use artifacts::StoreReader;
 use artifacts::redact::Redactor;
 use capture::live::answering::{Answering, Answers, Asked, Given, Piece};
 use capture::live::{LiveReport, OnFailure, OnUpgrade, Proxy, ProxySpec, Target, Upstreams};
-use ledger::event::Overlay;
+use ledger::event::{Overlay, notes};
 use ledger::fs::LogReader;
 use ledger::history::History;
 
@@ -82,6 +82,7 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
 
     fn of(script: F, on_failure: OnFailure, takes_sockets: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("saved")).unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let upstream = Arc::new(Scripted { script, asked: Mutex::default(), takes_sockets });
         let listener = Answering::start(any, Arc::clone(&upstream)).unwrap();
@@ -97,6 +98,8 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
             redactor: Redactor::core(),
             identity: None,
             environment: None,
+            spill_roots: vec![folder.path().join("saved")],
+            disk: artifacts::fs::vfs::LocalDisk::shared(),
             clock: Arc::new(move || ticks.fetch_add(1, Ordering::Relaxed)),
         })
         .unwrap();
@@ -105,6 +108,11 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
 
     pub(crate) fn addr(&self) -> SocketAddr {
         self.proxy.addr()
+    }
+
+    /// Where the client may save whole outputs.
+    pub(crate) fn saved(&self) -> PathBuf {
+        self.folder.path().join("saved")
     }
 
     pub(crate) fn recording(&self) -> PathBuf {
@@ -128,6 +136,19 @@ impl<F: Fn(usize, &Asked) -> Given + Send + Sync + 'static> Stage<F> {
 }
 
 impl Ended {
+    /// The records, by their reasons; how exchanges went is told of each request.
+    pub(crate) fn reasons(&self) -> Vec<&str> {
+        let reasons = self.history.records().iter().map(|record| record.reason.as_str());
+        reasons.filter(|reason| *reason != notes::EXCHANGE).collect()
+    }
+
+    /// How the exchange of a request went.
+    pub(crate) fn exchange(&self, index: u64) -> serde_json::Value {
+        let mut notes = self.history.records().iter();
+        let note = notes.find(|it| it.reason == notes::EXCHANGE && it.index == index).unwrap();
+        serde_json::from_str(&self.text(&note.bytes)).unwrap()
+    }
+
     /// A body, put together from its parts.
     pub(crate) fn body(&self, index: usize) -> Vec<u8> {
         let request = &self.history.requests()[index];

@@ -1,11 +1,14 @@
 //! `acp -- CMD`: records a connection between a client and an agent. `import acp`: a log of one.
 
-use std::io::{self, BufReader};
+mod also;
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use artifacts::redact::Redactor;
 use capture::acp::{
     AcpError, AcpOptions, AcpReport, Direction, Tee, TeeError, TeeOptions, WhenUnrecorded,
     import_acp,
@@ -13,7 +16,9 @@ use capture::acp::{
 use clap::Args;
 use serde::Serialize;
 
+use self::also::Also;
 use crate::args::{Format, FormatArgs};
+use crate::child::HOOK_VARIABLE;
 use crate::error::{Ended, Failure, Kind, Outcome, map};
 use crate::report::number::counted;
 use crate::ui::Ui;
@@ -58,9 +63,13 @@ pub(crate) struct ImportArgs {
 /// input and output, for a client that speaks the Agent Client Protocol. Each line is on record
 /// before it goes on. If a line cannot be recorded, the connection ends, unless --best-effort is
 /// given.
+///
+/// Under `counterfold record`, what the agent tells of its tools' outputs is handed to that
+/// recording as well and joined to its calls; --into and --name may then be left out.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
+  counterfold record -- my-client --agent 'counterfold acp -- gemini --experimental-acp'
   counterfold acp --into runs --name today -- gemini --experimental-acp
   counterfold acp --into runs --name today --tool read_file -- my-agent --stdio
 
@@ -69,11 +78,11 @@ Exit codes:
   2  it could not be recorded or carried, or the command failed")]
 pub(crate) struct AcpArgs {
     /// The folder that gets the recording; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    into: PathBuf,
+    #[arg(long, value_name = "DIR", requires = "name")]
+    into: Option<PathBuf>,
     /// Name of the recording
-    #[arg(long, value_name = "NAME")]
-    name: String,
+    #[arg(long, value_name = "NAME", requires = "into")]
+    name: Option<String>,
     /// A tool that the client's tool servers offer; may be repeated
     #[arg(long = "tool", value_name = "NAME")]
     tools: Vec<String>,
@@ -129,6 +138,7 @@ pub(crate) fn import(args: &ImportArgs, ui: &mut Ui) -> Ended {
             recorder: RECORDER,
             now_unix_ns: now_unix_ns(),
             identity: None,
+            redactor: Redactor::core(),
             name: None,
             tools: args.tools.clone(),
         };
@@ -213,12 +223,10 @@ fn make_folder(into: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(into).map_err(|error| crate::error::file("create", into, &error))
 }
 
-fn failed(error: &AcpError) -> Failure {
+pub(super) fn failed(error: &AcpError) -> Failure {
     let kind = match error {
         AcpError::NoMessage { .. } => Kind::Format,
-        AcpError::Taken(error) => return map::taken(error),
-        AcpError::NoName { .. } => Kind::Usage,
-        AcpError::Record { source, .. } => return map::unrecorded(source),
+        AcpError::File(error) => return map::unmade(error),
         _ => Kind::Io,
     };
     Failure::of(kind, error)
@@ -226,34 +234,56 @@ fn failed(error: &AcpError) -> Failure {
 
 /// Runs `acp -- CMD`.
 pub(crate) fn run(args: &AcpArgs, ui: &mut Ui) -> Ended {
-    make_folder(&args.into)?;
-    let recording = args.into.join(&args.name);
+    let outer = std::env::var(HOOK_VARIABLE).ok();
+    let tee = match (&args.into, &args.name) {
+        (Some(into), Some(name)) => Some(Arc::new(tee(args, into, name)?)),
+        _ if outer.is_some() => None,
+        _ => {
+            let words = "nowhere to record to, and no `counterfold record` around this";
+            return Err(Failure::new(Kind::Usage, words).hint("name --into and --name").into());
+        }
+    };
+    let also = outer.map(Also::start);
+    let mut child = start(&args.command)?;
+    let carried = carry(tee.as_ref(), also.as_ref(), &mut child);
+    let status = child.wait().map_err(|error| broke(&error))?;
+    if let Some(lost) = also.map(Also::finish).filter(|lost| *lost > 0) {
+        let lost = counted(lost, "message");
+        ui.note(format_args!("note: {lost} could not be handed to the recording around this"));
+    }
+    let report = match &tee {
+        Some(tee) => tee.close(!status.success()).map_err(|error| map::unrecorded(&error))?,
+        None => None,
+    };
+    carried.map_err(|error| match error {
+        TeeError::Record(error) => map::unrecorded(&error),
+        other => Failure::of(Kind::Io, &other),
+    })?;
+    match (report, &args.into) {
+        (Some(report), _) => ui.note(format_args!("note: recorded {}", words(&report))),
+        (None, Some(into)) => {
+            ui.note(format_args!("note: recording broke off below {}", into.display()));
+        }
+        (None, None) => {}
+    }
+    Ok(if status.success() { Outcome::Fine } else { Outcome::Undecided })
+}
+
+fn tee(args: &AcpArgs, into: &Path, name: &str) -> Result<Tee, Failure> {
+    make_folder(into)?;
     let options = TeeOptions {
         acp: AcpOptions {
             recorder: RECORDER,
             now_unix_ns: now_unix_ns(),
             identity: None,
+            redactor: Redactor::core(),
             name: None,
             tools: args.tools.clone(),
         },
         when_unrecorded: if args.best_effort { WhenUnrecorded::GoOn } else { WhenUnrecorded::Stop },
     };
-    let tee = Tee::create(&recording, &args.name, &options, now_unix_ns)
-        .map_err(|error| map::unrecorded(&error))?;
-    let tee = Arc::new(tee);
-    let mut child = start(&args.command)?;
-    let carried = carry(&tee, &mut child);
-    let status = child.wait().map_err(|error| broke(&error))?;
-    let report = tee.close(!status.success()).map_err(|error| map::unrecorded(&error))?;
-    carried.map_err(|error| match error {
-        TeeError::Record(error) => map::unrecorded(&error),
-        other => Failure::of(Kind::Io, &other),
-    })?;
-    match report {
-        Some(report) => ui.note(format_args!("note: recorded {}", words(&report))),
-        None => ui.note(format_args!("note: recording broke off: {}", recording.display())),
-    }
-    Ok(if status.success() { Outcome::Fine } else { Outcome::Undecided })
+    Tee::create(&into.join(name), name, &options, now_unix_ns)
+        .map_err(|error| map::unrecorded(&error))
 }
 
 fn start(command: &[std::ffi::OsString]) -> Result<Child, Failure> {
@@ -274,13 +304,14 @@ fn broke(error: &io::Error) -> Failure {
 
 /// Carries both directions until the agent has no more to say. The client's side is read by a
 /// thread of its own, which ends with the program when the client keeps it open.
-fn carry(tee: &Arc<Tee>, child: &mut Child) -> Result<(), TeeError> {
+fn carry(tee: Option<&Arc<Tee>>, also: Option<&Also>, child: &mut Child) -> Result<(), TeeError> {
     let (failed, client) = mpsc::channel();
     if let Some(mut to_agent) = child.stdin.take() {
-        let tee = Arc::clone(tee);
+        let tee = tee.cloned();
         std::thread::spawn(move || {
             let mut from = io::stdin().lock();
-            if let Err(error) = tee.carry(Direction::ToAgent, &mut from, &mut to_agent) {
+            let direction = Direction::ToAgent;
+            if let Err(error) = lines(tee.as_deref(), direction, &mut from, &mut to_agent) {
                 // The agent then sees the end of its input.
                 let _nobody_waits = failed.send(error);
             }
@@ -288,7 +319,8 @@ fn carry(tee: &Arc<Tee>, child: &mut Child) -> Result<(), TeeError> {
     }
     if let Some(from_agent) = child.stdout.take() {
         let mut from_agent = BufReader::new(from_agent);
-        tee.carry(Direction::ToClient, &mut from_agent, &mut io::stdout().lock())?;
+        let mut to_client = also::Told::new(io::stdout().lock(), also);
+        lines(tee.map(Arc::as_ref), Direction::ToClient, &mut from_agent, &mut to_client)?;
     }
     match client.try_recv() {
         // An agent that ended before its client is no failure of the connection.
@@ -296,4 +328,28 @@ fn carry(tee: &Arc<Tee>, child: &mut Child) -> Result<(), TeeError> {
         Ok(error) => Err(error),
         Err(_none) => Ok(()),
     }
+}
+
+/// Carries lines one way, recorded where there is a recording of their own.
+fn lines(
+    tee: Option<&Tee>,
+    direction: Direction,
+    from: &mut dyn io::BufRead,
+    to: &mut dyn Write,
+) -> Result<(), TeeError> {
+    if let Some(tee) = tee {
+        return tee.carry(direction, from, to);
+    }
+    let mut line = Vec::new();
+    while bounded(from).read_until(b'\n', &mut line)? > 0 {
+        to.write_all(&line)?;
+        to.flush()?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// As much of a line as is carried in one piece.
+fn bounded(from: &mut dyn io::BufRead) -> io::Take<&mut dyn io::BufRead> {
+    from.take(capture::acp::LINE_BYTES_MAX as u64)
 }

@@ -1,6 +1,8 @@
 //! `cat`: the bytes of an artifact, or of a request's body.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use artifacts::Source as _;
 use clap::Args;
@@ -26,6 +28,7 @@ const ID_DIGITS: usize = 16;
 Examples:
   counterfold cat runs/session@3 | jq .model
   counterfold cat runs/session 5f70bf18 > output.txt
+  counterfold cat runs/session 5f70bf18 --bytes ..4096
 
 Exit codes:
   0  printed
@@ -37,6 +40,12 @@ pub(crate) struct CatArgs {
     /// An artifact id, or the beginning of one
     #[arg(value_name = "ARTIFACT")]
     artifact: Option<String>,
+    /// Print these bytes of the artifact only: FROM..TO, FROM.. or ..TO
+    ///
+    /// Counts from 0, without TO itself. Of an artifact of more than 1 MiB the rest is not read,
+    /// so that the checksums of its parts are compared and not its SHA-256.
+    #[arg(long, value_name = "RANGE", value_parser = byte_range, requires = "artifact")]
+    bytes: Option<Range<u64>>,
     /// Show control characters instead of sending them
     #[arg(long)]
     escape: bool,
@@ -45,7 +54,8 @@ pub(crate) struct CatArgs {
 pub(crate) fn run(args: &CatArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
     if let Some(id) = &args.artifact {
         let recording = inputs::open(&inputs::one(&args.recording, scratch, ui)?.folder)?;
-        ui.content(&artifact(&recording, id)?, args.escape)?;
+        let bytes = artifact(&recording, id, args.bytes.as_ref())?;
+        ui.content(&bytes, args.escape)?;
     } else {
         let body = body(&args.recording, scratch, ui)?;
         ui.content(&body, args.escape)?;
@@ -63,7 +73,23 @@ fn body(word: &Path, scratch: &mut Scratch, ui: &Ui) -> Result<Vec<u8>, Failure>
     assembler.body(request).map_err(|error| map::assemble(&error))
 }
 
-fn artifact(recording: &Recording, id: &str) -> Result<std::sync::Arc<[u8]>, Failure> {
+/// Reads `FROM..TO`.
+fn byte_range(word: &str) -> Result<Range<u64>, &'static str> {
+    let form = "give two numbers as FROM..TO, of which one may be left out";
+    let (from, to) = word.split_once("..").ok_or(form)?;
+    let number = |word: &str, missing| match word {
+        "" => Ok(missing),
+        digits => digits.parse().map_err(|_digits| form),
+    };
+    let range = number(from, 0)?..number(to, u64::MAX)?;
+    if range.start > range.end { Err("FROM is above TO") } else { Ok(range) }
+}
+
+fn artifact(
+    recording: &Recording,
+    id: &str,
+    range: Option<&Range<u64>>,
+) -> Result<Arc<[u8]>, Failure> {
     if id.is_empty() {
         return Err(Failure::new(Kind::Usage, "an empty artifact id")
             .hint("name an artifact by the first few digits of its id at least"));
@@ -74,7 +100,11 @@ fn artifact(recording: &Recording, id: &str) -> Result<std::sync::Arc<[u8]>, Fai
         [only] => {
             let missing = || Failure::new(Kind::NotFound, format!("no such artifact: {only}"));
             let reference = store.reference(only).ok_or_else(missing)?;
-            store.read(&reference).map_err(|error| map::get(&error))
+            let bytes = match range {
+                None => store.read(&reference),
+                Some(range) => store.read_range(&reference, range.clone()),
+            };
+            bytes.map_err(|error| map::get(&error))
         }
         [] => Err(Failure::new(Kind::NotFound, format!("no such artifact: {id}")).hint(
             "`counterfold show REC SEQ` names the artifacts of an event; an id is 64 lowercase \

@@ -12,7 +12,7 @@ use projector::{Fidelity, Policy};
 use replay::Recording;
 use replay::diff::projected;
 
-use self::change::Change;
+use self::change::{Change, How};
 use self::side::Side;
 use crate::args::{Format, FormatArgs, request_name};
 use crate::cmd::project::hidden;
@@ -27,9 +27,10 @@ use crate::ui::{Tone, Ui};
 /// Show what a policy changes in one request
 ///
 /// Compares one request under a policy with the recorded request, or with the request under a
-/// second policy: which tool results are cut or replaced, which messages are left out, how many
-/// bytes of recorded text are hidden. Then a unified diff of each changed text, unescaped, or the
-/// two beside each other; long hidden stretches are summarized, -v shows them whole.
+/// second policy: which tool results are cut or replaced, which messages are left out or added,
+/// which parts around the messages differ, which bytes of recorded texts are hidden, and the tokens
+/// of it. Then a unified diff of each changed text, unescaped, or the two beside each other; long
+/// hidden stretches are summarized, -v shows them whole.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -56,6 +57,9 @@ pub(crate) struct DiffArgs {
     /// Show the texts beside each other
     #[arg(short = 'y', long)]
     side_by_side: bool,
+    /// Do not start a pager (`COUNTERFOLD_PAGER`, `PAGER`, or `less`) on a terminal
+    #[arg(long)]
+    no_pager: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -80,7 +84,12 @@ pub(crate) fn run(args: &DiffArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended 
         Format::Json => {
             ui.json(&document::document(args, &place.shown, &left, &right, &changes))?;
         }
-        Format::Table => print(args, &left, &right, &changes, ui)?,
+        Format::Table => {
+            if !args.no_pager {
+                ui.page()?;
+            }
+            print(args, &left, &right, &changes, ui)?;
+        }
     }
     Ok(if same { Outcome::Fine } else { Outcome::Found })
 }
@@ -142,7 +151,7 @@ fn print(
     ui.table(&summary(changes))?;
     let limits = lines::Limits { context: args.context, whole: ui.is_verbose() };
     for change in changes {
-        if change.is_whole_message() {
+        if change.is_whole() && change.how != How::Added {
             continue;
         }
         ui.gap()?;
@@ -159,6 +168,22 @@ fn print(
     Ok(())
 }
 
+/// Ranges that are listed of one text.
+const RANGES_MAX: usize = 3;
+
+/// The hidden bytes of a text, as `2000..8123`.
+fn ranges(change: &Change) -> String {
+    if change.is_whole() || change.hidden.is_empty() {
+        return "-".to_owned();
+    }
+    let shown = change.hidden.iter().take(RANGES_MAX);
+    let mut words: Vec<_> = shown.map(|range| format!("{}..{}", range.start, range.end)).collect();
+    if let Some(more @ 1..) = change.hidden.len().checked_sub(RANGES_MAX) {
+        words.push(format!("{more} more"));
+    }
+    words.join(" ")
+}
+
 fn summary(changes: &[Change]) -> Table {
     let mut table = Table::new(&[
         Column::Right("message"),
@@ -169,13 +194,14 @@ fn summary(changes: &[Change]) -> Table {
         Column::Right("before"),
         Column::Right("after"),
         Column::Right("hidden"),
+        Column::LeftExtra("range"),
         Column::Right("tokens"),
     ]);
     for change in changes {
         let (before, after) = (change.left.tokens, change.right.tokens);
         let sign = if after < before { "-" } else { "+" };
         table.row([
-            count(change.message).into(),
+            change.message.map_or_else(|| "-".to_owned(), count).into(),
             change.role.into(),
             change.what.into(),
             change.tool.as_deref().unwrap_or("-").into(),
@@ -183,6 +209,7 @@ fn summary(changes: &[Change]) -> Table {
             bytes(change.left.bytes).into(),
             bytes(change.right.bytes).into(),
             bytes(change.hidden_bytes()).into(),
+            ranges(change).into(),
             format!("{sign}{}", count(before.abs_diff(after))).into(),
         ]);
     }

@@ -17,9 +17,10 @@ use crate::ui::{Tone, Ui};
 /// Check the files of recordings
 ///
 /// The fast way reads headers, seals, indexes and the last segment of the log; --full reads every
-/// checksum, the SHA-256 chain of the log, and the SHA-256 of every artifact. Prints the head of
-/// each log, SEQ:CHAIN, which whoever keeps it can demand later with --expect-head: a log with
-/// the same head holds the same events. Changes nothing.
+/// checksum, the SHA-256 chain of the log and the SHA-256 of every artifact, and misses artifacts
+/// that events name and nobody stored. Prints the head of each log, SEQ:CHAIN, which whoever keeps
+/// it can demand later with --expect-head: a log with the same head holds the same events. Changes
+/// nothing.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:

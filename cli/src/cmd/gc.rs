@@ -8,7 +8,7 @@ use ledger::fs::{GcError, GcPlan, LockError, MarkError, gc, plan_gc};
 use ledger::segment::Epoch;
 use serde::Serialize;
 
-use crate::args::{Format, FormatArgs};
+use crate::args::{Format, FormatArgs, RemoteArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, map};
 use crate::report::number;
 use crate::ui::Ui;
@@ -36,6 +36,8 @@ pub(crate) struct GcArgs {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
     format: FormatArgs,
 }
 
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &GcArgs, ui: &mut Ui) -> Ended {
     let plan = if args.yes {
         let epoch = Epoch::random()
             .map_err(|_os| Failure::new(Kind::Io, "no randomness available for new ids"))?;
-        gc(&vfs, &args.recording, epoch)
+        gc(&vfs, &args.recording, epoch, args.remote.allow_remote)
     } else {
         plan_gc(&vfs, &args.recording)
     };

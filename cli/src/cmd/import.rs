@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use artifacts::redact::Redactor;
 use capture::import::{ImportError, ImportReport};
 use capture::side::SideReport;
 use clap::{Args, Subcommand};
@@ -152,7 +153,8 @@ fn expand(word: &Path, allow_empty: bool) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn one(file: PathBuf, into: &Path, session: &Session, ui: &Ui) -> Imported {
-    match inputs::import(&file, into, None, session, ui) {
+    let spec = inputs::ImportSpec { name: None, session, redactor: Redactor::core() };
+    match inputs::import(&file, into, spec, ui) {
         Ok(report) => Imported { file, report: Some(report), failure: None },
         Err(error) => {
             let failure = Some(map::import(&error));

@@ -4,6 +4,7 @@ mod accept;
 mod acp;
 mod calls;
 mod cat;
+mod compact;
 mod completions;
 mod diff;
 mod export;
@@ -89,6 +90,7 @@ Exit codes:
     Fsck(fsck::FsckArgs),
     Repair(repair::RepairArgs),
     Gc(gc::GcArgs),
+    Compact(compact::CompactArgs),
     Export(export::ExportArgs),
     /// List, show, check and apply context policies
     ///
@@ -170,6 +172,7 @@ pub(crate) fn run(command: Command, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Command::Fsck(args) => fsck::run(&args, scratch, ui),
         Command::Repair(args) => repair::run(&args, ui),
         Command::Gc(args) => gc::run(&args, ui),
+        Command::Compact(args) => compact::run(&args, ui),
         Command::Export(args) => export::run(&args, scratch, ui),
         Command::Policy(command) => policy::run(&command, scratch, ui),
         Command::Rules(command) => rules::run(&command, ui),

@@ -1,5 +1,6 @@
 //! `record`: runs a command behind a proxy that records what it sends to a model.
 
+mod budget;
 mod environment;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,6 +9,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use artifacts::fs::vfs::LocalDisk;
 use capture::live::{
     LiveError, LiveReport, OnFailure, OnUpgrade, Proxy, ProxySpec, Target, Upstreams,
 };
@@ -31,7 +33,9 @@ const EXAMPLE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 808
 /// Starts a proxy on 127.0.0.1, sets the base-URL variables that known clients read, runs the
 /// command, and makes a recording of every request with its answer. A request is on the disk
 /// before it is sent; if it cannot be written, it is not sent and the client gets status 502.
-/// Answers pass as they arrive. Secrets are replaced before anything is written.
+/// Answers pass as they arrive. Secrets are replaced before anything is written, and so are the
+/// values of variables such as `*_KEY`, `*_TOKEN`, `*_SECRET` and `*_PASSWORD`, wherever they
+/// stand.
 ///
 /// `{proxy}` in the command's words stands for the proxy's base URL, for clients that read no
 /// variable; Codex gets the setting that it needs added.
@@ -53,8 +57,10 @@ Examples:
 
 Exit codes:
   0  interrupted, without a command
+  1  a conversation went over a budget of .counterfold.toml, and the command ended with 0
   2  the recording could not be begun, or not be written to its end
   Otherwise that of the command; 128 plus the signal's number where a signal ended it.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct RecordArgs {
     /// The folder that gets the recording; made if it is not there
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -80,9 +86,20 @@ pub(crate) struct RecordArgs {
     /// several messages; of a plain request it holds the bytes.
     #[arg(long)]
     no_websocket: bool,
+    /// A folder below which the client saves whole outputs that it names in what it sends
+    ///
+    /// Such a file is taken as the output of its call. By default those of known clients are looked
+    /// at: the folder for temporary files, and their own below the home.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_saved_outputs")]
+    saved_outputs: Vec<PathBuf>,
+    /// Take no files that the client saved
+    #[arg(long)]
+    no_saved_outputs: bool,
     /// Print the variables that point clients at the proxy, and do nothing else
     #[arg(long)]
     env: bool,
+    #[command(flatten)]
+    known: rules::KnownArgs,
     /// The command and its words
     #[arg(value_name = "CMD", last = true)]
     command: Vec<std::ffi::OsString>,
@@ -113,7 +130,8 @@ pub(crate) fn run(args: &RecordArgs, ui: &mut Ui) -> Ended {
             .hint("counterfold record -- CMD, or counterfold record --listen 127.0.0.1:8080")
             .into());
     }
-    let proxy = Proxy::start(spec(args)?).map_err(|error| failed(&error))?;
+    let settings = Settings::of_this_folder()?;
+    let proxy = Proxy::start(spec(args, &settings, ui)?).map_err(|error| failed(&error))?;
     if !proxy.addr().ip().is_loopback() {
         ui.note(format_args!(
             "note: {} can be reached from other machines; whoever reaches it can use your keys' \
@@ -132,7 +150,12 @@ pub(crate) fn run(args: &RecordArgs, ui: &mut Ui) -> Ended {
     let recording = proxy.recording().to_path_buf();
     let report = proxy.finish(GRACE).map_err(|error| failed(&error))?;
     told(&report, &recording, ui);
-    status.map_or(Ok(Outcome::Fine), |status| Err(Stop::OfCommand(child::exit_code(status))))
+    let is_over = budget::check(settings.budgets(), &recording, ui)?;
+    match status.map(child::exit_code) {
+        Some(code) if code != 0 => Err(Stop::OfCommand(code)),
+        _ if is_over => Ok(Outcome::Found),
+        _ => Ok(Outcome::Fine),
+    }
 }
 
 /// Returns when the command has ended, with its status; without one, when a signal came.
@@ -166,6 +189,14 @@ fn told(report: &LiveReport, recording: &std::path::Path, ui: &Ui) {
         let joined = counted(report.joined, "output");
         ui.note(format_args!("  {hooks} of tool hooks, with more of {joined} than was sent"));
     }
+    if report.spilled > 0 {
+        let spilled = counted(report.spilled, "output");
+        ui.note(format_args!("  {spilled} taken whole from where the client saved them"));
+    }
+    if report.unspilled > 0 {
+        let unspilled = counted(report.unspilled, "saved output");
+        ui.note(format_args!("  {unspilled} that could not be taken; `counterfold log` says why"));
+    }
     if report.uncaptured > 0 {
         let uncaptured = counted(report.uncaptured, "request");
         ui.note(format_args!("  {uncaptured} sent without being captured: the run is incomplete"));
@@ -180,8 +211,7 @@ fn told(report: &LiveReport, recording: &std::path::Path, ui: &Ui) {
     }
 }
 
-fn spec(args: &RecordArgs) -> Result<ProxySpec, Failure> {
-    let settings = Settings::of_this_folder()?;
+fn spec(args: &RecordArgs, settings: &Settings, ui: &Ui) -> Result<ProxySpec, Failure> {
     let name = match &args.name {
         Some(name) => name.clone(),
         None => clients::run_name(args.command.first(), jiff::Timestamp::now()),
@@ -199,11 +229,29 @@ fn spec(args: &RecordArgs) -> Result<ProxySpec, Failure> {
         on_failure: if args.best_effort { OnFailure::SendAnyway } else { OnFailure::Refuse },
         on_upgrade,
         recorder: env!("CARGO_PKG_VERSION").to_owned(),
-        redactor: rules::of_word(&settings.rules())?,
+        redactor: args.known.for_command(rules::of_word(&settings.rules())?, ui)?,
+        spill_roots: saved_outputs(args, settings),
+        disk: LocalDisk::shared(),
         identity: None,
         environment: Some(environment::told(&args.command)),
         clock: Arc::new(now_unix_ns),
     })
+}
+
+/// Folders below which the client may have saved outputs.
+fn saved_outputs(args: &RecordArgs, settings: &Settings) -> Vec<PathBuf> {
+    if args.no_saved_outputs {
+        return Vec::new();
+    }
+    if !args.saved_outputs.is_empty() {
+        return args
+            .saved_outputs
+            .iter()
+            .filter_map(|path| std::path::absolute(path).ok())
+            .collect();
+    }
+    let of_clients = || clients::saved_outputs(|name| std::env::var_os(name));
+    settings.saved_outputs().unwrap_or_else(of_clients)
 }
 
 fn now_unix_ns() -> u64 {

@@ -58,7 +58,7 @@ pub(crate) struct RedactArgs {
 }
 
 pub(crate) fn run(args: &RedactArgs, ui: &mut Ui) -> Ended {
-    let redactor = args.rules.redactor()?;
+    let redactor = args.rules.redactor(ui)?;
     let mut input: Box<dyn Read> = match &args.file {
         None => Box::new(io::stdin().lock()),
         Some(path) => {

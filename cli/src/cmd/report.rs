@@ -159,20 +159,15 @@ fn report(
 
 impl Reported {
     fn of(recording: RecordingEntry, row: &EvaluatedRow, audit: &Audit) -> Self {
-        let mut last_pays = None;
-        let compactions = audit.compactions.iter().map(|it| {
-            let thrash = it.since_last.zip(last_pays).is_some_and(|(since, pays)| since < pays);
-            last_pays = it.pays_after;
-            CompactionEntry {
-                request: it.request,
-                saved_tokens: it.saved_tokens,
-                suffix_tokens: it.suffix_tokens,
-                requests_left: it.requests_left,
-                pays_after: it.pays_after,
-                paid: it.pays_after.map(|pays| it.requests_left > pays),
-                since_last: it.since_last,
-                thrash,
-            }
+        let compactions = audit.compactions.iter().map(|it| CompactionEntry {
+            request: it.request,
+            saved_tokens: it.saved_tokens,
+            suffix_tokens: it.suffix_tokens,
+            requests_left: it.requests_left,
+            pays_after: it.pays_after,
+            paid: it.paid(),
+            since_last: it.since_last,
+            thrash: it.thrash,
         });
         let compactions = compactions.collect();
         let census = audit.census.iter().map(|it| CensusEntry {

@@ -26,6 +26,7 @@ use crate::output;
 use crate::settings::Settings;
 use crate::ui::Ui;
 
+use answers::GivenAs;
 use rebind::Rebind;
 
 /// Answer a client's requests from a recording
@@ -65,9 +66,12 @@ pub(crate) struct ServeArgs {
     /// followed them at once
     #[arg(long)]
     faults: bool,
-    /// Give answers after the time that they took when they were recorded
+    /// Give answers as slowly as they came when they were recorded, piece by piece
     #[arg(long)]
     pace: bool,
+    /// Give answers in the pieces in which they came when they were recorded
+    #[arg(long)]
+    pieces: bool,
     /// A place in texts that may differ, with {id} or {number} in it
     #[arg(long = "place", value_name = "TEXT")]
     places: Vec<String>,
@@ -110,9 +114,14 @@ pub(crate) fn run(args: &ServeArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         Drifting::Fail => OnDrift::Fail,
         Drifting::Warn => OnDrift::Warn,
     };
+    let given = match (args.pace, args.pieces) {
+        (true, _) => GivenAs::Paced,
+        (false, true) => GivenAs::Pieces,
+        (false, false) => GivenAs::Whole,
+    };
     let server = Server::new(recording, rules, faults, on_drift)
         .map_err(|error| Failure::of(Kind::Unsupported, &error))?;
-    let answers = Arc::new(answers::FromRecording::new(server, redactor, rebind, args.pace));
+    let answers = Arc::new(answers::FromRecording::new(server, redactor, rebind, given));
     let listen = args.listen.unwrap_or(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0));
     let listener =
         Answering::start(listen, Arc::clone(&answers)).map_err(|error| failed(&error))?;
@@ -177,6 +186,7 @@ fn rules(args: &ServeArgs, settings: &Settings) -> Result<Rules, Failure> {
     }
     rules.members.extend(settings.members().iter().chain(&args.members).cloned());
     rules.unordered.extend(settings.unordered().iter().cloned());
+    rules.pairs.extend(settings.aliases());
     Ok(rules)
 }
 

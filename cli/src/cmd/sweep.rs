@@ -2,15 +2,19 @@
 
 pub(crate) mod basis;
 mod document;
+mod field;
 mod grid;
 mod lines;
 mod outcomes;
 mod page;
 mod pareto;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod requests;
 pub(crate) mod row;
 mod store;
 mod table;
+mod tables;
 mod total;
 pub(crate) mod work;
 
@@ -28,6 +32,7 @@ use basis::{Bases, RecordingEntry};
 use outcomes::Scores;
 use row::RowEntry;
 use store::{Plan, Slot, Store};
+use tables::TableFormat;
 use work::Job;
 
 /// What every report of a sweep has to say.
@@ -50,6 +55,7 @@ Examples:
   counterfold sweep runs/session --policy recorded --policy cap-4k --policy mine.toml
   counterfold sweep runs --policy cap-4k --set cap_text.limit=2000,4000,8000 --sort cost
   counterfold sweep runs --into sweep --shard 1/8
+  counterfold sweep runs --into sweep --requests --tables parquet
   counterfold sweep runs --html sweep.html --price-as claude-sonnet-4-5
   counterfold sweep runs --outcomes scores.csv --policy cap-8k
   counterfold sweep runs --sort hidden --format json
@@ -77,6 +83,9 @@ pub(crate) struct SweepArgs {
     /// Keep a line for each request, too
     #[arg(long, requires = "into")]
     requests: bool,
+    /// Keep rows and requests as tables, too, in partitions by run
+    #[arg(long, value_enum, value_name = "FORMAT", value_delimiter = ',', requires = "into")]
+    tables: Vec<TableFormat>,
     /// Outcomes of the runs, as lines of RUN,SCORE[,TASK]: says what they allow to say of policies
     #[arg(long, value_name = "FILE", help_heading = "Outcomes")]
     outcomes: Option<PathBuf>,
@@ -114,6 +123,9 @@ enum SweepFormat {
     Csv,
     /// For pull requests
     Md,
+    /// For analytic databases: the same columns as CSV, with types
+    #[cfg(feature = "parquet")]
+    Parquet,
 }
 
 /// What rows are sorted by.
@@ -157,6 +169,12 @@ struct Results<'r> {
 }
 
 pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended {
+    #[cfg(feature = "parquet")]
+    if args.format == SweepFormat::Parquet && ui.is_terminal() {
+        return Err(Failure::new(Kind::Usage, "Parquet is not for a terminal")
+            .hint("as in `--format parquet > sweep.parquet`")
+            .into());
+    }
     let policies = grid::policies(&args.policies, &args.sets)?;
     let rates = args.rates.read()?;
     let scores = args.outcomes.as_deref().map(|path| Scores::read(path, args.flip)).transpose()?;
@@ -169,6 +187,7 @@ pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         price_as: args.rates.price_as.clone(),
         requests: args.requests,
         details: args.html.is_some(),
+        tables: args.tables.clone(),
     };
     let store = Store::open(args.into.as_deref(), &plan)?;
     let words = &args.recordings;
@@ -181,6 +200,7 @@ pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
         store: &store,
         requests: args.requests,
         details: args.html.is_some(),
+        tables: &args.tables,
         shard: args.shard,
         progress: &|| progress.step(),
     };
@@ -190,11 +210,13 @@ pub(crate) fn run(args: &SweepArgs, scratch: &mut Scratch, ui: &mut Ui) -> Ended
     if let Some(path) = &args.html {
         crate::output::write(path, page::page(&results)?.as_bytes())?;
     }
-    let bounds = scores.map(|scores| scores.bounds(&results)).transpose()?;
+    let bounds = scores.map(|scores| scores.bounds(&policies, &results)).transpose()?;
     match args.format {
         SweepFormat::Json => document::write(&policies, &results, bounds.as_deref(), ui)?,
         SweepFormat::Csv => lines::csv(&results, ui)?,
         SweepFormat::Md => lines::markdown(&results, ui)?,
+        #[cfg(feature = "parquet")]
+        SweepFormat::Parquet => parquet::write(&results, ui)?,
         SweepFormat::Table => {
             table::print(&results, ui)?;
             bounds.map_or(Ok(()), |bounds| outcomes::print(&bounds, ui))?;
@@ -274,6 +296,7 @@ impl<'r> Results<'r> {
     fn order(&self, rows: &mut [RowEntry]) {
         rows.sort_by_key(|row| {
             let key = match self.sort {
+                _ if !row.is_known() => u64::MAX,
                 Sort::Tokens => row.tokens_total,
                 Sort::Cost if row.is_priced() => row.cost.total,
                 Sort::Cost => u64::MAX,

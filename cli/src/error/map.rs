@@ -2,7 +2,7 @@
 
 use artifacts::GetError;
 use capture::har::HarError;
-use capture::import::{ImportError, NameTaken};
+use capture::import::{FileError, ImportError, NameTaken};
 use ledger::fs::{CreateError, LockError, OpenError, ReadError};
 use ledger::recorder::RecordError;
 use projector::ProjectError;
@@ -125,17 +125,25 @@ pub(crate) fn twin(error: &TwinError) -> Failure {
 pub(crate) fn import(error: &ImportError) -> Failure {
     match error {
         ImportError::Har { path, source, kept } => har(path, source, kept.is_some()),
-        ImportError::Open { path, source } => file("open", path, source),
-        ImportError::NoName { .. } => Failure::of(Kind::Usage, error)
+        ImportError::File(error) => unmade(error),
+        _ => Failure::of(Kind::Io, error),
+    }
+}
+
+/// A file that did not become a recording.
+pub(crate) fn unmade(error: &FileError) -> Failure {
+    match error {
+        FileError::Open { path, source } => file("open", path, source),
+        FileError::NoName { .. } => Failure::of(Kind::Usage, error)
             .hint("a recording is named after its file; rename the file"),
-        ImportError::Taken(error) => taken(error),
-        ImportError::Record { source, .. } => record(error, source),
+        FileError::Taken(error) => taken(error),
+        FileError::Record { source, .. } => record(error, source),
         _ => Failure::of(Kind::Io, error),
     }
 }
 
 /// A name of a recording that cannot be used.
-pub(crate) fn taken(error: &NameTaken) -> Failure {
+fn taken(error: &NameTaken) -> Failure {
     let failure = Failure::of(Kind::Taken, error);
     match error {
         NameTaken::Incomplete { recording } => failure.hint(format!(

@@ -60,6 +60,17 @@ impl Listing {
                 let session = request.and_then(|request| self.session(*request));
                 (session, self.output_found(event))
             }
+            Event::RedactionFailed(event) => {
+                let reason = ("reason", event.reason.as_str().into());
+                (None, vec![reason, ("bytes", event.raw_bytes.into())])
+            }
+            Event::RedactionConfigured(event) => {
+                let rules = ("rules", event.ruleset.0.as_str().into());
+                (None, vec![rules, ("known_values", u64::from(event.known_values).into())])
+            }
+            Event::SpansReplaced(event) => {
+                (None, vec![("redactions", (event.spans.len() as u64).into())])
+            }
             Event::ImportedRecord(event) => (None, imported_record(event)),
             Event::Identity(event) => {
                 (super::identity::session(event), super::identity::brief(event))

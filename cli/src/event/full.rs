@@ -2,8 +2,9 @@
 
 use ledger::event::{
     Added, AnswerItem, Answered, Cause, ContextEdited, Dispatched, Dropped, Event, Headers, Hole,
-    HoleValue, ItemKind, MessageAdded, OutputFound, Overlay, PartDef, PartUse, RequestCaptured,
-    RunClosed, RunOpened, SessionOpened, Skeleton, SkeletonUse, Splice, ToolReturned, Usage,
+    HoleValue, ItemKind, MessageAdded, OutputFound, Overlay, PartDef, PartUse, Propensity,
+    RedactionConfigured, RequestCaptured, RunClosed, RunOpened, SessionOpened, Skeleton,
+    SkeletonUse, SpansReplaced, Splice, ToolReturned, Usage,
 };
 use ledger::id::{PartNo, RequestId};
 use ledger::wire::{Dialect, PartKind, Role};
@@ -33,6 +34,11 @@ pub(crate) fn full(event: &Event) -> Node {
         ],
         Event::ToolReturned(event) => tool_returned(event),
         Event::OutputFound(event) => output_found(event),
+        Event::RedactionFailed(event) => {
+            vec![("reason", event.reason.as_str().into()), ("raw_bytes", event.raw_bytes.into())]
+        }
+        Event::RedactionConfigured(event) => redaction_configured(event),
+        Event::SpansReplaced(event) => spans_replaced(event),
         Event::ImportedRecord(event) => vec![
             ("entry", (event.index + 1).into()),
             ("offset", event.offset.into()),
@@ -59,6 +65,38 @@ fn run_opened(event: &RunOpened) -> Members {
             ]),
         ),
         ("opened_at", super::time(event.opened_unix_ns).into()),
+    ]
+}
+
+fn redaction_configured(event: &RedactionConfigured) -> Members {
+    let (ruleset, version, digest) = &event.ruleset;
+    vec![
+        ("rules", ruleset.as_str().into()),
+        ("version", (*version).into()),
+        ("digest", hex(digest).into()),
+        ("key", event.key.map(|key| hex(&key)).into()),
+        (
+            "known",
+            event.known.iter().map(|name| name.as_str().into()).collect::<Vec<Node>>().into(),
+        ),
+        ("known_values", event.known_values.into()),
+    ]
+}
+
+fn spans_replaced(event: &SpansReplaced) -> Members {
+    let span = |span: &ledger::event::ReplacedSpan| {
+        Node::Map(vec![
+            ("rule", span.rule.into()),
+            ("offset", span.offset.into()),
+            ("bytes", span.bytes.into()),
+            ("raw_bytes", span.raw_bytes.into()),
+            ("flags", u64::from(span.flags).into()),
+        ])
+    };
+    vec![
+        ("text", hex(&event.text).into()),
+        ("raw_bytes", event.raw_bytes.into()),
+        ("spans", event.spans.iter().map(span).collect::<Vec<_>>().into()),
     ]
 }
 
@@ -219,7 +257,16 @@ fn request_captured(event: &RequestCaptured) -> Members {
         ("items", splices(&event.splices.items, number)),
         ("tail", splices(&event.splices.tail, part_use)),
         ("overlays", event.overlays.iter().map(overlay).collect::<Vec<_>>().into()),
+        ("propensity", event.propensity.as_deref().map(propensity).into()),
     ]
+}
+
+fn propensity(propensity: &Propensity) -> Node {
+    Node::Map(vec![
+        ("policy", hex(&propensity.policy).into()),
+        ("draw", u64::from(propensity.draw).into()),
+        ("millionths", u64::from(propensity.millionths).into()),
+    ])
 }
 
 fn overlay(overlay: &Overlay) -> Node {

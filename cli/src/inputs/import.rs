@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use artifacts::redact::Redactor;
 use capture::import::{ImportError, ImportOptions, ImportReport, import_har, recording_name};
 use capture::side::archive;
 
@@ -33,14 +34,22 @@ impl Session {
     }
 }
 
-/// Makes a recording of `file` below `into`, with this name or that of the file.
+/// How a file is made a recording.
+pub(crate) struct ImportSpec<'s> {
+    /// Name of the recording; that of the file otherwise.
+    pub(crate) name: Option<&'s str>,
+    pub(crate) session: &'s Session,
+    pub(crate) redactor: Redactor,
+}
+
+/// Makes a recording of `file` below `into`.
 pub(crate) fn import(
     file: &Path,
     into: &Path,
-    name: Option<&str>,
-    session: &Session,
+    spec: ImportSpec<'_>,
     ui: &Ui,
 ) -> Result<ImportReport, ImportError> {
+    let ImportSpec { name, session, redactor } = spec;
     let session = session.of(file);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let progress = ui.progress(&format!("importing {}", file.display()), 0);
@@ -54,6 +63,7 @@ pub(crate) fn import(
         recorder: concat!("counterfold ", env!("CARGO_PKG_VERSION")),
         now_unix_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),
         identity: None,
+        redactor,
         progress: &mut told,
     };
     import_har(file, into, &mut options)

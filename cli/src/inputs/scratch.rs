@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use artifacts::redact::Redactor;
 use capture::import::ImportError;
 use tempfile::TempDir;
 
-use super::{Place, Session, import};
+use super::{ImportSpec, Place, Session, import};
 use crate::error::{Failure, Kind, map};
 use crate::text::one_line;
 use crate::ui::Ui;
@@ -26,8 +27,8 @@ impl Scratch {
         // Two files may have the same name.
         self.imported += 1;
         let into = self.folder()?.join(self.imported.to_string());
-        let report =
-            import(file, &into, None, &Session::Beside, ui).map_err(|error| failure(&error))?;
+        let spec = ImportSpec { name: None, session: &Session::Beside, redactor: Redactor::core() };
+        let report = import(file, &into, spec, ui).map_err(|error| failure(&error))?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
         ui.note(format_args!(
             "imported {} for this command; `counterfold import har` keeps it",

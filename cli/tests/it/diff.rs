@@ -16,8 +16,8 @@ fn a_diff_shows_what_a_cap_hides() {
     ns (b4ceil)
       730 B hidden, 1 result capped
 
-    message  role  what         tool  how     before   after  hidden  tokens
-          3  user  tool output  bash  capped  2.7 kB  2.0 kB   730 B    -179
+    message  role  what         tool  how     before   after  hidden  range       tokens
+          3  user  tool output  bash  capped  2.7 kB  2.0 kB   730 B  1000..1730    -179
 
     message 3 (user): tool output of bash capped, 2.7 kB -> 2.0 kB
     --- recorded
@@ -174,4 +174,54 @@ fn texts_can_stand_beside_each_other() {
     assert!(hunks(&text) > 0 && hunks(&text) == hunks(&unified), "{text}");
     assert!(text.lines().any(|line| line.contains(" | ") || line.contains(" < ")), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 170), "{text}");
+}
+
+/// Both ends of a terminal.
+#[cfg(target_os = "linux")]
+fn terminal() -> (std::fs::File, std::fs::File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let slave = std::fs::File::options().read(true).write(true).open(name).unwrap();
+    (master.into(), slave)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pager_gets_what_goes_to_a_terminal_and_nothing_else_does() {
+    use std::io::Read as _;
+    let folder = Folder::with_recording();
+    let words = ["diff", "runs/tiny@2", "-p", "cap-2k", "-y"];
+    // What the program writes to a terminal, and to its pager.
+    let run = |more: &[&str], pager: &str| {
+        let (mut master, slave) = terminal();
+        let _left = std::fs::remove_file(folder.path("paged"));
+        let mut command = folder.command(&[&words[..], more].concat());
+        let code = command.env("PAGER", pager).stdout(slave).status().unwrap().code().unwrap();
+        drop(command);
+        let mut shown = vec![0; 65536];
+        // An ended terminal is an error once it is empty.
+        let length = master.read(&mut shown).unwrap_or(0);
+        let shown = String::from_utf8_lossy(&shown[..length]).into_owned();
+        (code, shown, std::fs::read_to_string(folder.path("paged")).unwrap_or_default())
+    };
+    let (code, shown, paged) = run(&[], "cat > paged");
+    assert_eq!((code, shown.as_str()), (1, ""));
+    // The columns of a terminal of this width cut the marker.
+    assert!(paged.contains("[... 730 bytes hid") && paged.contains('\u{1b}'), "{paged}");
+    for (more, pager) in [(&["--no-pager"][..], "cat > paged"), (&[], ""), (&[], "cat")] {
+        let (code, shown, paged) = run(more, pager);
+        assert_eq!((code, paged.as_str()), (1, ""), "{pager}");
+        assert!(shown.contains("730 B hidden"), "{pager}: {shown}");
+    }
+    // A pager that has seen enough is no failure.
+    let seen = run(&[], "true").0;
+    assert!(seen == 0 || seen == 1, "{seen}");
+    // A pipe has none, and neither has JSON.
+    let piped = folder.run(&words);
+    assert!(piped.text().contains("730 B hidden"));
+    let (_, shown, paged) = run(&["--format", "json"], "cat > paged");
+    assert!(shown.contains("counterfold.diff/1") && paged.is_empty());
 }

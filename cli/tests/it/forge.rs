@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use ledger::event::{ContextEdited, Event, KIND_VERSION, RequestCaptured, Rung, Splice};
+use ledger::event::{ContextEdited, Event, RequestCaptured, Rung, Splice};
 use ledger::fs::{LogIdent, LogReader, LogWriter};
 use ledger::segment::Epoch;
 
@@ -26,7 +26,7 @@ impl Folder {
             let event = Event::decode(frame.kind(), frame.version(), frame.body()).unwrap();
             for event in change(event) {
                 let body = event.encode().unwrap();
-                log.append(event.kind().tag(), KIND_VERSION, 0, &body).unwrap();
+                log.append(event.kind().tag(), event.version(), 0, &body).unwrap();
             }
         }
         log.seal(&[]).unwrap();

@@ -5,7 +5,7 @@ use crate::program::Folder;
 const REFERENCE: &str = include_str!("../../../docs/reference/json.md");
 
 /// Commands that write JSON, with the schema of each.
-const DOCUMENTS: [(&str, &[&str]); 24] = [
+const DOCUMENTS: [(&str, &[&str]); 25] = [
     ("import", &["import", "har", "tiny.har", "--into", "runs"]),
     ("verify", &["verify", "runs"]),
     ("accept", &["accept", "runs", "--baseline", "b.json", "--yes"]),
@@ -27,6 +27,7 @@ const DOCUMENTS: [(&str, &[&str]); 24] = [
     ("fsck", &["fsck", "runs", "--full"]),
     ("repair", &["repair", "runs/tiny", "--into", "repaired"]),
     ("gc", &["gc", "runs/tiny"]),
+    ("compact", &["compact", "runs/tiny"]),
     ("policies", &["policy", "list"]),
     ("policy", &["policy", "show", "cap-2k"]),
     ("policy-check", &["policy", "check", "p.toml"]),

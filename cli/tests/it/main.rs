@@ -9,9 +9,11 @@
 )]
 
 mod baseline;
+mod canary;
 mod color;
 mod diff;
 mod docs;
+mod export;
 mod failures;
 mod forge;
 mod har;

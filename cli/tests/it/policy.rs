@@ -44,7 +44,7 @@ fn the_list_as_json_is_what_the_reference_says() {
     let folder = Folder::new();
     let mut json = folder.run(&["policy", "list", "--format", "json"]).json();
     let policies = json["policies"].as_array_mut().unwrap();
-    assert_eq!(policies.len(), 9 + 31);
+    assert_eq!(policies.len(), 9 + 32);
     policies.truncate(2);
     assert_snapshot!(serde_json::to_string_pretty(&json).unwrap(), @r#"
     {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use capture::live::answering::{Answering, Answers, Asked, Given, Piece};
 
+use crate::canary;
 use crate::program::Folder;
 
 const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"hello"}]}"#;
@@ -106,6 +107,138 @@ fn a_recorder_that_is_killed_leaves_every_request_that_was_sent() {
     child.wait().unwrap();
     let ran = folder.run(&["project", "runs/run@1"]);
     assert_eq!((ran.code, ran.out.as_slice()), (0, BODY.as_bytes()), "{}", ran.err);
+}
+
+/// Begins an answer and never ends it.
+struct Begins;
+
+const EVENT: &str =
+    "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n";
+
+impl Answers for Begins {
+    fn answer(&self, _asked: &Asked) -> Given {
+        let piece = |after, bytes: &str| Piece { after, bytes: bytes.as_bytes().to_vec() };
+        let never = Duration::from_mins(10);
+        Given {
+            status: 200,
+            headers: vec![("content-type".to_owned(), b"text/event-stream".to_vec())],
+            body: vec![piece(Duration::ZERO, EVENT), piece(never, "data: [DONE]\n\n")],
+            cut: false,
+        }
+    }
+}
+
+/// Asks, and reads until the first event is there.
+fn begun(base: &str) -> BufReader<TcpStream> {
+    let host = base.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/v1")).unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n";
+    write!(stream, "{head}Content-Length: {}\r\n\r\n{BODY}", BODY.len()).unwrap();
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    while !line.starts_with("data: ") {
+        line.clear();
+        assert!(stream.read_line(&mut line).unwrap() > 0);
+    }
+    stream
+}
+
+#[test]
+fn a_recorder_that_is_killed_in_the_middle_of_an_answer_leaves_the_request() {
+    let folder = Folder::new();
+    let upstream = Answering::start("127.0.0.1:0".parse().unwrap(), Arc::new(Begins)).unwrap();
+    let (mut child, base) = start(&folder, &upstream);
+    let mut stream = begun(&base);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The client sees a broken connection, and no end of the answer.
+    let mut rest = String::new();
+    let read = stream.read_to_string(&mut rest);
+    assert!(read.is_err() || !rest.contains("\r\n0\r\n"), "{rest}");
+    let ran = folder.run(&["project", "runs/run@1"]);
+    assert_eq!((ran.code, ran.out.as_slice()), (0, BODY.as_bytes()), "{}", ran.err);
+    assert_eq!(folder.run(&["verify", "runs/run"]).code, 0);
+}
+
+#[test]
+fn a_client_that_is_killed_in_the_middle_of_an_answer_leaves_what_it_was_given() {
+    let folder = Folder::new();
+    let upstream = Answering::start("127.0.0.1:0".parse().unwrap(), Arc::new(Begins)).unwrap();
+    let url = format!("http://{}", upstream.addr());
+    // bash speaks TCP, and ends itself by the signal that nobody can hold back.
+    let script = r#"
+        host=${OPENAI_BASE_URL#http://}
+        host=${host%/v1}
+        exec 3<>"/dev/tcp/${host%:*}/${host#*:}"
+        printf 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s' \
+            "${#BODY}" "$BODY" >&3
+        while read -r line <&3; do
+            case $line in data:*) kill -9 $$ ;; esac
+        done"#;
+    let words = ["record", "--name", "run", "--upstream", &url, "--", "bash", "-c", script];
+    let output = folder.command(&words).env("BODY", BODY).output().unwrap();
+    assert_eq!(output.status.code(), Some(128 + 9), "{}", String::from_utf8_lossy(&output.stderr));
+    let verdicts = folder.run(&["verify", "runs/run", "--format", "json"]);
+    assert_eq!(verdicts.code, 0, "{}", verdicts.err);
+    assert_eq!(verdicts.json()["recordings"][0]["counts"]["requests"], 1);
+    let listed = folder.run(&["log", "runs/run"]).text();
+    assert!(listed.contains("response_aborted"), "{listed}");
+}
+
+#[test]
+fn a_conversation_over_its_budget_is_told() {
+    let folder = Folder::new();
+    let upstream = upstream();
+    let settings = "[budgets.main]\nrequests_max = 1\n[budgets.side]\nrequests_max = 0\n";
+    std::fs::write(folder.path(".counterfold.toml"), settings).unwrap();
+    let url = format!("http://{}", upstream.addr());
+    let script = r#"echo "$OPENAI_BASE_URL"; read -r line; exit 0"#;
+    let words = ["record", "--name", "run", "--upstream", &url, "--", "sh", "-c", script];
+    let mut command = folder.command(&words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut base = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut base).unwrap();
+    for _ in 0..2 {
+        ask(base.trim_end());
+    }
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let words = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(words.contains("over budget: main conversation 1: 2 requests, at most 1"), "{words}");
+}
+
+#[test]
+fn an_agent_behind_acp_tells_the_recording_its_whole_outputs() {
+    let answer =
+        ANSWER.replace(r#""content":"hi"}"#, &format!(r#""content":null,"tool_calls":[{CALL}]}}"#));
+    let folder = Folder::new();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let upstream = Answering::start(any, Arc::new(Calls(answer))).unwrap();
+    let (mut child, base) = start(&folder, &upstream);
+    ask(&base);
+    ask_with(&base, &returned());
+    let update = serde_json::json!({
+        "jsonrpc": "2.0", "method": "session/update",
+        "params": { "sessionId": "s", "update": {
+            "sessionUpdate": "tool_call_update", "toolCallId": "call_7",
+            "rawOutput": { "output": "the beginning and the end" },
+        } },
+    })
+    .to_string();
+    let mut agent = folder.command(&["acp", "--", "echo", &update]);
+    agent.env("COUNTERFOLD_HOOK", base.replace("/v1", "/.counterfold/hook"));
+    let output = agent.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{update}\n"));
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let words = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(words.contains("1 message of tool hooks, with more of 1 output than"), "{words}");
+    let call = folder.run(&["show", "runs/run", "call-1"]).text();
+    assert!(call.contains("found_beside_the_wire"), "{call}");
+    // Without a recording around it, it has to be told where to record to.
+    assert_eq!(folder.run(&["acp", "--", "echo"]).code, 2);
 }
 
 #[test]
@@ -276,6 +409,13 @@ impl Answers for Calls {
     }
 }
 
+/// A request with what the call returned, as the client cut it.
+fn returned() -> String {
+    let call = format!(r#"{{"role":"assistant","content":null,"tool_calls":[{CALL}]}}"#);
+    let result = r#"{"role":"tool","tool_call_id":"call_7","content":"the beg..."}"#;
+    BODY.replace("}]}", &format!("}},{call},{result}]}}"))
+}
+
 #[test]
 fn what_a_hook_tells_is_kept_and_joined_to_its_call() {
     let answer =
@@ -285,10 +425,7 @@ fn what_a_hook_tells_is_kept_and_joined_to_its_call() {
     let upstream = Answering::start(any, Arc::new(Calls(answer))).unwrap();
     let (mut child, base) = start(&folder, &upstream);
     ask(&base);
-    let call = format!(r#"{{"role":"assistant","content":null,"tool_calls":[{CALL}]}}"#);
-    let result = r#"{"role":"tool","tool_call_id":"call_7","content":"the beg..."}"#;
-    let body = BODY.replace("}]}", &format!("}},{call},{result}]}}"));
-    ask_with(&base, &body);
+    ask_with(&base, &returned());
     let url = base.replace("/v1", "/.counterfold/hook");
     for message in [
         r#"{"tool_use_id":"call_7","tool_response":{"stdout":"the beginning and the end"}}"#,
@@ -361,4 +498,17 @@ fn a_full_disk_stops_what_cannot_be_recorded_and_keeps_what_was() {
     assert!(refused >= 2, "{refused}");
     let last = folder.run(&["project", &format!("runs/run@{refused}")]);
     assert!(last.out == body(refused - 1).as_bytes(), "{}", last.err);
+}
+
+#[test]
+fn m13_a_recording_that_is_killed_leaves_no_secret_in_any_file() {
+    let folder = Folder::new();
+    let upstream = upstream();
+    let (mut child, base) = start(&folder, &upstream);
+    for number in 0..20 {
+        assert!(ask_with(&base, &canary::body(number)).starts_with("HTTP/1.1 200"));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(canary::is_clean(&folder.path("")), "the search finds what is there");
 }

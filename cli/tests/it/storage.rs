@@ -26,6 +26,10 @@ fn every_known_failure_of_storage_has_a_test_or_a_reason() {
         if let Some(test) = shown.strip_prefix('`') {
             let test = test.trim_end_matches('`');
             assert!(all.contains(&format!("fn {test}()")), "row {row}: no test {test}");
+            assert!(
+                test.contains(&format!("s{number:02}_")),
+                "row {row}: {test} has another number"
+            );
         } else {
             assert!(shown.starts_with("reason: "), "row {row}: {shown}");
         }
@@ -65,6 +69,18 @@ fn fsck_finds_what_was_changed_and_demands_the_head_that_was_kept() {
     assert_eq!(ran.code, 1);
     assert!(ran.text().contains("log is damaged at frame"), "{}", ran.shown());
     assert_eq!(folder.run(&["fsck", "nowhere"]).code, 2);
+}
+
+#[test]
+fn fsck_misses_the_artifacts_of_a_pack_that_is_gone() {
+    let folder = Folder::with_recording();
+    let art = folder.path("runs/tiny/art");
+    for entry in fs::read_dir(art).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let ran = folder.run(&["fsck", "runs", "--full"]);
+    assert_eq!(ran.code, 1, "{}", ran.shown());
+    assert!(ran.text().contains(", named by event "), "{}", ran.shown());
 }
 
 #[test]
@@ -116,6 +132,34 @@ fn a_collection_of_a_recording_without_waste_has_nothing_to_do() {
     let ran = folder.run(&["gc", "runs/tiny", "--yes", "--format", "json"]);
     assert_eq!(ran.code, 0, "{}", ran.shown());
     assert_eq!(ran.json()["packs"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_compacted_recording_has_its_head_and_its_artifacts() {
+    let folder = Folder::with_recording();
+    let kept = head(&folder, "runs/tiny");
+    let ran = folder.run(&["compact", "runs/tiny", "--format", "json"]);
+    assert_eq!(ran.code, 0, "{}", ran.shown());
+    assert!(ran.json()["after_bytes"].as_u64() <= ran.json()["before_bytes"].as_u64());
+    assert_eq!(head(&folder, "runs/tiny"), kept);
+    assert_eq!(folder.run(&["verify", "runs/tiny"]).code, 0);
+    assert_eq!(folder.run(&["compact", "nowhere"]).code, 2);
+}
+
+#[test]
+fn some_bytes_of_an_artifact_are_those_of_the_whole() {
+    let folder = Folder::with_recording();
+    let shown = folder.run(&["export", "runs/tiny", "--jsonl"]);
+    let lines = shown.text();
+    let line = lines.lines().find(|line| line.starts_with("{\"artifact\":")).unwrap();
+    let id = &line["{\"artifact\":\"".len()..][..64];
+    let whole = folder.run(&["cat", "runs/tiny", id]).out;
+    for (range, expected) in [("3..9", &whole[3..9]), ("..2", &whole[..2]), ("5..", &whole[5..])] {
+        assert_eq!(folder.run(&["cat", "runs/tiny", id, "--bytes", range]).out, expected);
+    }
+    for wrong in ["9..3", "3", "a..b"] {
+        assert_eq!(folder.run(&["cat", "runs/tiny", id, "--bytes", wrong]).code, 2);
+    }
 }
 
 /// Bytes of all segments of a recording; 0 before there is one.

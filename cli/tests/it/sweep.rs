@@ -1,10 +1,12 @@
 //! Goal: a sweep says what policies would have cost, hidden and broken, in every form, and goes on
 //! where it was stopped. Method: run the program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Stdio;
 
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
 use serde_json::{Value, json};
 
 use crate::har;
@@ -290,11 +292,168 @@ fn outcomes_give_bounds_and_never_a_point() {
     assert_eq!(capped["exact"], 0);
     assert_eq!(capped["worst"], json!([0, 1_000_000]));
     let text = folder.run(&words).text();
-    assert!(text.contains("0.000 to 1.000") && text.contains("is refused"), "{text}");
+    assert!(
+        text.contains("0.000 to 1.000") && text.contains("is refused for all: no propensity"),
+        "{text}"
+    );
     folder.write("scores.csv", b"run,score\ntiny,2\n");
     assert_eq!(folder.run(&words).code, 2);
     folder.write("scores.csv", b"run,score\nnobody,1\n");
     assert_eq!(folder.run(&words).code, 2);
+}
+
+/// Rows of a Parquet file, as words by column.
+fn parquet(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let words = |value: &Field| match value {
+        Field::Null => String::new(),
+        Field::Str(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let row = |row: parquet::record::Row| {
+        row.get_column_iter().map(|(name, value)| (name.clone(), words(value))).collect()
+    };
+    reader.get_row_iter(None).unwrap().map(|it| row(it.unwrap())).collect()
+}
+
+/// Rows of a CSV file without quotes, as words by column.
+fn csv(text: &str) -> Vec<BTreeMap<String, String>> {
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let heads: Vec<String> = lines.next().unwrap().collect();
+    lines.map(|line| heads.iter().cloned().zip(line).collect()).collect()
+}
+
+#[test]
+fn tables_are_read_back_with_the_rows_of_the_json_and_survive_a_kill() {
+    let folder = three();
+    let words = [&KEPT[..], &["--into", "kept", "--tables", "parquet,csv"]].concat();
+    let more = ["--price-as", "claude-sonnet-4-5", "--format", "json"];
+    let json = folder.run(&[&words[..], &more].concat()).json();
+    let kept = folder.path("kept");
+    let names: Vec<String> = files(&kept).into_iter().collect();
+    let of = |start: &str| names.iter().filter(|name| name.starts_with(start)).collect::<Vec<_>>();
+    assert_eq!(of("requests/").len(), 0, "requests stand in the tables alone");
+    let mut rows = Vec::new();
+    let mut requests = Vec::new();
+    for (binary, text) in of("parquet/").into_iter().zip(of("csv/")) {
+        let read = parquet(&kept.join(binary));
+        let other = csv(&std::fs::read_to_string(kept.join(text)).unwrap());
+        assert_eq!(read, other, "{binary}");
+        let run = binary.split("run=").nth(1).unwrap().split('/').next().unwrap().to_owned();
+        let all = if binary.starts_with("parquet/rows/") { &mut rows } else { &mut requests };
+        all.extend(read.into_iter().map(|row| (run.clone(), row)));
+    }
+    assert_eq!((rows.len(), requests.len()), (6, 48));
+    for row in json["rows"].as_array().unwrap() {
+        let text = |name: &str| row[name].as_str().unwrap();
+        let (run, found) = rows
+            .iter()
+            .find(|(_, it)| it["recording"] == text("recording") && it["policy"] == text("policy"))
+            .unwrap();
+        assert_eq!(run, text("run"));
+        for name in ["requests", "prompt_tokens", "hidden_bytes", "changed", "dead_bytes"] {
+            assert_eq!(found[name], row[name].to_string(), "{name}");
+        }
+        let total = row["cost"]["total"].as_u64().unwrap();
+        let dollars = format!("{}.{:012}", total / 1_000_000_000_000, total % 1_000_000_000_000);
+        assert_eq!(found["cost_dollars"], dollars);
+        let own = requests.iter().filter(|(of, it)| of == run && it["policy"] == text("policy"));
+        let tokens = own.map(|(_, it)| it["tokens"].parse::<u64>().unwrap());
+        assert_eq!(tokens.sum::<u64>(), row["prompt_tokens"].as_u64().unwrap());
+    }
+    // A recording whose rows are gone was killed before its end: its tables come again, the same.
+    let read =
+        || names.iter().map(|name| std::fs::read(kept.join(name)).unwrap()).collect::<Vec<_>>();
+    let before = read();
+    std::fs::remove_file(kept.join(names.iter().find(|name| is_rows(name)).unwrap())).unwrap();
+    assert_eq!(folder.run(&[&words[..], &more].concat()).json(), json);
+    assert!(read() == before);
+    // On standard output it is one file, with the run as a column.
+    let ran = folder.run(&["sweep", "runs", "-p", "cap-2k", "--format", "parquet"]);
+    folder.write("all.parquet", &ran.out);
+    let all = parquet(&folder.path("all.parquet"));
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|row| row["run"].len() == 32));
+}
+
+/// A policy that no request can be projected under.
+const REFUSED: &str = "name = \"no\"\nestimator = \"b4ceil\"\n[[step]]\nop = \"inject\"\n\
+    on = \"start\"\nitems = [{ kind = \"rules\" }]\n";
+
+#[test]
+fn a_policy_that_is_refused_shows_no_number_of_the_record() {
+    let folder = Folder::with_recording();
+    folder.write("no.toml", REFUSED.as_bytes());
+    let words = ["sweep", "runs", "-p", "no.toml", "-p", "recorded", "--price-as", "claude-opus-5"];
+    let run = |more: &[&str]| folder.run(&[&words[..], more].concat());
+    let json = run(&["--format", "json"]).json();
+    let row = |json: &Value| {
+        let all = json["rows"].as_array().unwrap();
+        all.iter().find(|row| row["policy"] == "no").unwrap().clone()
+    };
+    let refused = row(&json);
+    assert!(refused["fidelity"]["refused"].as_u64().unwrap() > 0, "{refused}");
+    assert_eq!(refused["complete"], false);
+    let text = run(&[]).text();
+    let line = text.lines().find(|line| line.starts_with("tiny") && line.contains(" no ")).unwrap();
+    assert!(!line.contains('$') && !line.contains('%') && line.contains("refused"), "{line}");
+    let table = csv(&run(&["--format", "csv"]).text());
+    let line = table.iter().find(|row| row["policy"] == "no").unwrap();
+    for name in ["prompt_tokens", "cost_dollars", "hidden_bytes", "recall_per_mille", "changed"] {
+        assert_eq!(line[name], "", "{name}");
+    }
+    let page = run(&["--html", "s.html"]);
+    assert_eq!(page.code, 0, "{}", page.err);
+    let data = embedded(&std::fs::read_to_string(folder.path("s.html")).unwrap());
+    let shown = data["rows"].as_array().unwrap().iter().find(|row| row["policy"] == "no").unwrap();
+    assert_eq!((&shown["x"], &shown["y"]), (&Value::Null, &Value::Null));
+    let texts = shown["texts"].as_array().unwrap();
+    assert!(texts.iter().all(|text| !text.as_str().unwrap().contains('$')), "{texts:?}");
+}
+
+/// A recording whose requests say which policy was drawn for them.
+fn drawn(folder: &Folder, name: &str, policy: &str, share: &str) {
+    let mut har: Value = serde_json::from_str(&har::tiny()).unwrap();
+    for entry in har["log"]["entries"].as_array_mut().unwrap() {
+        let value = format!("policy={policy};draw=0;p={share}");
+        let field = json!({ "name": "Counterfold-Drawn", "value": value });
+        entry["request"]["headers"].as_array_mut().unwrap().push(field);
+    }
+    folder.write(&format!("{name}.har"), har.to_string().as_bytes());
+    let ran = folder.run(&["import", "har", &format!("{name}.har"), "--into", "runs"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+fn runs_under_drawn_policies_are_weighted_and_others_are_refused_with_the_reason() {
+    let folder = Folder::new();
+    let listed = Folder::with_recording();
+    let json = listed.run(&["sweep", "runs", "-p", "cap-2k", "-p", "cap-8k", "--format", "json"]);
+    let json = json.json();
+    let id = |nth: usize| json["policies"][nth]["policy_id"].as_str().unwrap().to_owned();
+    for (name, nth) in [("a", 0), ("b", 0), ("c", 1), ("d", 1)] {
+        drawn(&folder, name, &id(nth), "0.5");
+    }
+    folder.write("scores.csv", b"a,1,x\nb,0,x\nc,1,y\nd,1,y\n");
+    let words = ["sweep", "runs", "-p", "cap-2k", "-p", "cap-4k", "--outcomes", "scores.csv"];
+    let run = |more: &[&str]| folder.run(&[&words[..], more].concat());
+    let found = run(&["--format", "json"]).json();
+    let outcomes = found["outcomes"].as_array().unwrap();
+    let of = |policy: &str| outcomes.iter().find(|entry| entry["policy"] == policy).unwrap();
+    let weighted = json!({ "followed": 2, "effective_per_mille": 2000, "ips": 500_000,
+        "snips": 500_000, "dr": 750_000 });
+    assert_eq!(of("cap-2k")["weighted"], weighted);
+    assert_eq!(of("cap-4k")["weighted_refused"], "the policy was never drawn");
+    let text = run(&[]).text();
+    assert!(text.contains("refused for cap-4k: the policy was never drawn"), "{text}");
+    // A run without a draw makes all of them worthless.
+    folder.write("e.har", har::tiny().as_bytes());
+    folder.run(&["import", "har", "e.har", "--into", "runs"]);
+    folder.write("scores.csv", b"a,1,x\nb,0,x\nc,1,y\nd,1,y\ne,1,z\n");
+    let text = run(&[]).text();
+    assert!(text.contains("the propensity of some request is not on record"), "{text}");
+    // The log says what was drawn, and the recording still proves its requests.
+    assert_eq!(folder.run(&["verify", "runs"]).code, 0);
 }
 
 /// The JSON that is embedded in a page.

@@ -6,6 +6,7 @@
 //! [`Event`]: super::Event
 
 use super::approval::{ApprovalAnswered, ApprovalAsked, ApprovalRetracted};
+use super::contents::Contents;
 use super::hook::{HookPublished, ReviewUpdated};
 use super::lane::{AliasesAdvertised, ResultSettled, ToolDispatched, ToolEnded, ToolObserved};
 use super::principal::{
@@ -17,6 +18,7 @@ use super::turn::{
 };
 use super::{Event, Kind};
 use crate::codec::{self, CodecError};
+use crate::content::Content;
 
 macro_rules! identity_events {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -45,6 +47,12 @@ macro_rules! identity_events {
             }
 
             /// Decodes the body of one of these kinds; `None` for another kind.
+            pub(super) fn contents<'a>(&'a self, see: &mut dyn FnMut(&'a Content)) {
+                match self {
+                    $(Self::$name(body) => Contents::contents(body, see),)*
+                }
+            }
+
             pub(super) fn decode(kind: Kind, body: &[u8]) -> Option<Result<Self, CodecError>> {
                 match kind {
                     $(Kind::$name => Some(codec::decode(body).map(Self::$name)),)*

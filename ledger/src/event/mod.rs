@@ -6,12 +6,14 @@
 
 pub mod answer;
 pub mod approval;
+mod contents;
 pub mod found;
 pub mod hook;
 pub mod identity;
 pub mod lane;
 pub mod message;
 pub mod principal;
+pub mod redaction;
 pub mod request;
 pub mod run;
 pub mod subagent;
@@ -41,8 +43,9 @@ pub use principal::{
     Continues, MintReason, PrincipalBound, PrincipalForked, PrincipalMinted, PrincipalObserved,
     PrincipalStopped, StopReason,
 };
+pub use redaction::{RedactionConfigured, RedactionFailed, ReplacedSpan, SpansReplaced};
 pub use request::{
-    Dispatched, Headers, Overlay, RequestCaptured, Rung, Splices, Transfer, Unsplit,
+    Dispatched, Headers, Overlay, Propensity, RequestCaptured, Rung, Splices, Transfer, Unsplit,
 };
 pub use run::{ImportedRecord, Origin, RunClosed, RunOpened, SessionBasis, SessionOpened, notes};
 pub use subagent::{Child, SubagentEnded, SubagentSpawned};
@@ -132,13 +135,19 @@ pub enum Kind {
     SubagentSpawned = 64,
     /// `subagent_ended`
     SubagentEnded = 65,
+    /// `redaction_failed`
+    RedactionFailed = 72,
+    /// `redaction_configured`
+    RedactionConfigured = 74,
+    /// `spans_replaced`
+    SpansReplaced = 75,
     /// `imported_record`
     ImportedRecord = 80,
 }
 
 impl Kind {
     /// All kinds, in tag order.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 41] = [
         Self::RunOpened,
         Self::RunClosed,
         Self::SessionOpened,
@@ -176,6 +185,9 @@ impl Kind {
         Self::ToolObserved,
         Self::SubagentSpawned,
         Self::SubagentEnded,
+        Self::RedactionFailed,
+        Self::RedactionConfigured,
+        Self::SpansReplaced,
         Self::ImportedRecord,
     ];
 
@@ -229,13 +241,18 @@ impl Kind {
             Self::ToolObserved => "tool_observed",
             Self::SubagentSpawned => "subagent_spawned",
             Self::SubagentEnded => "subagent_ended",
+            Self::RedactionFailed => "redaction_failed",
+            Self::RedactionConfigured => "redaction_configured",
+            Self::SpansReplaced => "spans_replaced",
             Self::ImportedRecord => "imported_record",
         }
     }
 }
 
-/// Version of every kind that this code writes.
+/// Version of every kind, but for what [`Event::version`] says of some events.
 pub const KIND_VERSION: u16 = 1;
+/// Version of `request_captured` with a propensity.
+pub const WITH_PROPENSITY: u16 = 2;
 
 /// One recorded fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,6 +283,12 @@ pub enum Event {
     ToolReturned(ToolReturned),
     /// A tool's output was found beside the wire, whole or with a gap.
     OutputFound(OutputFound),
+    /// A text was kept back, since it could not be redacted.
+    RedactionFailed(RedactionFailed),
+    /// From here on texts are redacted in another way.
+    RedactionConfigured(RedactionConfigured),
+    /// What redaction replaced in a stored text.
+    SpansReplaced(SpansReplaced),
     /// A foreign record that was not understood, kept as bytes.
     ImportedRecord(ImportedRecord),
     /// A fact about identities: turns, calls beside the wire, hooks, questions, principals.
@@ -317,8 +340,19 @@ impl Event {
             Self::ToolCalled(_) => Kind::ToolCalled,
             Self::ToolReturned(_) => Kind::ToolReturned,
             Self::OutputFound(_) => Kind::OutputFound,
+            Self::RedactionFailed(_) => Kind::RedactionFailed,
+            Self::RedactionConfigured(_) => Kind::RedactionConfigured,
+            Self::SpansReplaced(_) => Kind::SpansReplaced,
             Self::ImportedRecord(_) => Kind::ImportedRecord,
             Self::Identity(event) => event.kind(),
+        }
+    }
+
+    /// The version of its kind that its body is of.
+    pub fn version(&self) -> u16 {
+        match self {
+            Self::RequestCaptured(body) if body.propensity.is_some() => WITH_PROPENSITY,
+            _ => KIND_VERSION,
         }
     }
 
@@ -333,7 +367,10 @@ impl Event {
             Self::SessionOpened(body) => codec::encode(body),
             Self::MessageAdded(body) => codec::encode(body),
             Self::ContextEdited(body) => codec::encode(body),
-            Self::RequestCaptured(body) => codec::encode(body),
+            Self::RequestCaptured(body) => match &body.propensity {
+                None => codec::encode(body),
+                Some(propensity) => codec::encode(&(body, propensity)),
+            },
             Self::RequestDispatched(body) => codec::encode(body),
             Self::ResponseReceived(body)
             | Self::ResponseFailed(body)
@@ -341,6 +378,9 @@ impl Event {
             Self::ToolCalled(body) => codec::encode(body),
             Self::ToolReturned(body) => codec::encode(body),
             Self::OutputFound(body) => codec::encode(body),
+            Self::RedactionFailed(body) => codec::encode(body),
+            Self::RedactionConfigured(body) => codec::encode(body),
+            Self::SpansReplaced(body) => codec::encode(body),
             Self::ImportedRecord(body) => codec::encode(body),
             Self::Identity(event) => event.encode(),
         }
@@ -352,6 +392,14 @@ impl Event {
     /// Unknown kind or version, or a body that is not of this kind.
     pub fn decode(tag: u16, version: u16, body: &[u8]) -> Result<Self, EventError> {
         let kind = Kind::from_tag(tag).ok_or(EventError::UnknownKind { tag })?;
+        if kind == Kind::RequestCaptured && version == WITH_PROPENSITY {
+            let decoded = codec::decode::<(RequestCaptured, Propensity)>(body);
+            let decoded =
+                decoded.map_err(|source| EventError::Body { kind: kind.name(), source })?;
+            let (captured, propensity) = decoded;
+            let propensity = Some(Box::new(propensity));
+            return Ok(Self::RequestCaptured(RequestCaptured { propensity, ..captured }));
+        }
         if version != KIND_VERSION {
             return Err(EventError::UnknownVersion { kind: kind.name(), version });
         }
@@ -374,6 +422,9 @@ impl Event {
             Kind::ToolCalled => codec::decode(body).map(Self::ToolCalled),
             Kind::ToolReturned => codec::decode(body).map(Self::ToolReturned),
             Kind::OutputFound => codec::decode(body).map(Self::OutputFound),
+            Kind::RedactionFailed => codec::decode(body).map(Self::RedactionFailed),
+            Kind::RedactionConfigured => codec::decode(body).map(Self::RedactionConfigured),
+            Kind::SpansReplaced => codec::decode(body).map(Self::SpansReplaced),
             Kind::ImportedRecord => codec::decode(body).map(Self::ImportedRecord),
             other => return Err(EventError::UnknownKind { tag: other.tag() }),
         };

@@ -1,5 +1,8 @@
 //! A request as it was ready to be sent, and the fact that it was sent.
 
+use bincode::de::Decoder;
+use bincode::enc::Encoder;
+use bincode::error::{DecodeError, EncodeError};
 use bincode::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
 
@@ -87,8 +90,27 @@ pub struct Splices {
     pub tail: Vec<Splice<PartUse>>,
 }
 
+/// Which context policy a request was made under, where it was drawn, and how likely it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Propensity {
+    /// Id of the policy that was drawn: SHA-256 of its canonical bytes.
+    pub policy: [u8; 32],
+    /// Which draw of the run, from 0: requests of one draw share its policy.
+    pub draw: u32,
+    /// The probability with which it was drawn, in millionths, from 1 to 1,000,000.
+    pub millionths: u32,
+}
+
+impl Propensity {
+    /// A certain draw, in millionths.
+    pub const CERTAIN: u32 = 1_000_000;
+}
+
 /// A request was ready to be sent.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+///
+/// Version 1 has all fields but the last one; version 2 is version 1 and a [`Propensity`] behind
+/// it, and is written only where there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestCaptured {
     /// Its identity.
     pub request: RequestId,
@@ -129,6 +151,31 @@ pub struct RequestCaptured {
     pub splices: Splices,
     /// Marks on messages, items ascending, then offsets.
     pub overlays: Vec<Overlay>,
+    /// How likely its policy was, where that was drawn.
+    pub propensity: Option<Box<Propensity>>,
+}
+
+/// Encodes and decodes the fields of version 1, in their order.
+macro_rules! version_1 {
+    ($($field:ident)*) => {
+        impl Encode for RequestCaptured {
+            fn encode<E: Encoder>(&self, encoder: &mut E) -> Result<(), EncodeError> {
+                $(self.$field.encode(encoder)?;)*
+                Ok(())
+            }
+        }
+
+        impl<C> Decode<C> for RequestCaptured {
+            fn decode<D: Decoder<Context = C>>(decoder: &mut D) -> Result<Self, DecodeError> {
+                Ok(Self { $($field: Decode::decode(decoder)?,)* propensity: None })
+            }
+        }
+    };
+}
+
+version_1! {
+    request session attempt attempt_of dialect model body_bytes body_digest component_digests rung
+    redactions transfer policy unsplit base separator escape splices overlays
 }
 
 impl RequestCaptured {

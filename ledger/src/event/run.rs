@@ -2,6 +2,7 @@
 
 use bincode::{Decode, Encode};
 
+use super::redaction::RedactionConfigured;
 use crate::content::Content;
 use crate::id::{RunId, SessionId};
 
@@ -37,6 +38,14 @@ pub struct RunOpened {
     pub ruleset: (String, u32, [u8; 32]),
     /// When it was recorded, Unix nanoseconds; information, not order.
     pub opened_unix_ns: u64,
+}
+
+impl RunOpened {
+    /// How texts are redacted from the run's beginning.
+    pub fn redaction(&self) -> RedactionConfigured {
+        let ruleset = self.ruleset.clone();
+        RedactionConfigured { ruleset, key: None, known: Vec::new(), known_values: 0 }
+    }
 }
 
 /// A run ended.
@@ -101,8 +110,13 @@ pub mod notes {
     pub const SOCKET: &str = "request that came over a websocket";
     /// A message of a client's tool hook.
     pub const HOOK: &str = "message of a tool hook";
+    /// How a request and its answer went over their connections: which, when, in what pieces.
+    /// Its index is that of the request, from 0.
+    pub const EXCHANGE: &str = "how the exchange went over its connections";
+    /// A file that a sent text names as the whole output was there and could not be taken.
+    pub const SPILL: &str = "saved output that was not taken";
     /// All of them.
-    pub const ALL: [&str; 4] = [ENVIRONMENT, HUNG_UP, SOCKET, HOOK];
+    pub const ALL: [&str; 6] = [ENVIRONMENT, HUNG_UP, SOCKET, HOOK, EXCHANGE, SPILL];
 }
 
 impl ImportedRecord {

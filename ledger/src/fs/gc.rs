@@ -9,17 +9,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use artifacts::fs::vfs::{Vfs, sync_folder};
+use artifacts::fs::vfs::Vfs;
 use artifacts::fs::{PackIdent, PackUse, Store, StoreOptions};
 use artifacts::{ArtifactId, PutError, StoreReader};
 
 use super::lock::{DirLock, refuse_remote};
 use super::marks::{MarkError, named_artifacts};
+use super::retire::{retire, retired};
 use super::{FileError, LockError, LogReader, OpenError};
 use crate::segment::Epoch;
 
-/// The folder for packs that are not used any more.
-const QUARANTINE: &str = "quarantine";
 /// A pack is rewritten if less than this share of it is named.
 const KEPT_PERCENT_MIN: u64 = 50;
 
@@ -68,8 +67,15 @@ pub fn plan_gc(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<GcPlan, GcError> {
 /// # Errors
 /// Somebody writes, or something cannot be read or written. Nothing named is ever lost: a pack
 /// is moved only after its copies are durable.
-pub fn gc(vfs: &Arc<dyn Vfs>, dir: &Path, epoch: Epoch) -> Result<GcPlan, GcError> {
-    refuse_remote(&**vfs, dir)?;
+pub fn gc(
+    vfs: &Arc<dyn Vfs>,
+    dir: &Path,
+    epoch: Epoch,
+    allow_remote: bool,
+) -> Result<GcPlan, GcError> {
+    if !allow_remote {
+        refuse_remote(&**vfs, dir)?;
+    }
     let _lock = DirLock::acquire(vfs, dir)?;
     let (plan, store, named) = plan(vfs, dir)?;
     for path in &plan.removed {
@@ -88,25 +94,8 @@ pub fn gc(vfs: &Arc<dyn Vfs>, dir: &Path, epoch: Epoch) -> Result<GcPlan, GcErro
         }
     }
     copies.seal()?;
-    let quarantine = dir.join(QUARANTINE);
-    let failed = |action| {
-        let path = &quarantine;
-        move |source| FileError::new(action, path, source)
-    };
-    if vfs.stat(&quarantine).map_err(failed("inspect"))?.is_none() {
-        vfs.create_dir(&quarantine).map_err(failed("create"))?;
-        sync_folder(&**vfs, dir).map_err(failed("sync"))?;
-    }
-    for pack in &plan.packs {
-        for path in [&pack.index, &pack.pack] {
-            let to = quarantine.join(path.file_name().unwrap_or_default());
-            if vfs.stat(path).map_err(failed("inspect"))?.is_some() {
-                vfs.rename(path, &to).map_err(|source| FileError::new("move", path, source))?;
-            }
-        }
-    }
-    sync_folder(&**vfs, &quarantine).map_err(failed("sync"))?;
-    sync_folder(&**vfs, &art).map_err(failed("sync"))?;
+    let files = plan.packs.iter().map(|pack| (pack.pack.as_path(), pack.index.as_path()));
+    retire(&**vfs, dir, files)?;
     Ok(plan)
 }
 
@@ -122,13 +111,7 @@ fn plan(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<Planned, GcError> {
             plan.packs.push(pack);
         }
     }
-    let quarantine = dir.join(QUARANTINE);
-    if let Ok(names) = vfs.list(&quarantine) {
-        let is_pack =
-            |path: &PathBuf| path.extension().is_some_and(|end| end == "pack" || end == "idx");
-        plan.removed = names.iter().map(|name| quarantine.join(name)).filter(is_pack).collect();
-        plan.removed.sort();
-    }
+    plan.removed = retired(&**vfs, dir);
     Ok((plan, store, named))
 }
 

@@ -9,10 +9,10 @@
 mod tests;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use artifacts::PutError;
-use artifacts::fs::SharedStore;
+use artifacts::fs::{SealedPack, SharedStore};
 
 use super::group::Group;
 use super::{AppendError, Head, LogWriter, PackLength, Seq};
@@ -52,13 +52,16 @@ pub enum JournalError {
     Abandoned,
 }
 
-/// The result of a batch: the place of its first frame, and how safe all of it is.
-type Committed = Result<(Seq, Ask), JournalError>;
+/// Events that one caller appends together, and how safe they have to be.
+type Job = (Vec<FrameDraft>, Ask);
+
+/// The result of a batch: the place of the last event of each job, and how safe all of it is.
+type Committed = Result<(Arc<[Seq]>, Ask), JournalError>;
 
 /// A log that several threads append to.
 #[derive(Debug)]
 pub struct Journal {
-    group: Group<(FrameDraft, Ask), Committed>,
+    group: Group<Job, Committed>,
     log: Mutex<LogWriter>,
     store: Option<SharedStore>,
 }
@@ -80,11 +83,24 @@ impl Journal {
     /// All events of a batch share its fate. If the write failed and was undone, the next call
     /// may succeed; after a failed sync no call does.
     pub fn append(&self, draft: FrameDraft, ask: Ask) -> Result<Ack, JournalError> {
-        let weight = draft.frame_bytes();
-        let told = self.group.run((draft, ask), weight, |jobs| self.commit(&jobs));
+        self.append_all(vec![draft], ask)
+    }
+
+    /// Appends events, one behind the other, and returns the place of the last when all are as
+    /// safe as was asked for.
+    ///
+    /// They are written in one batch. All but the last have to fit in a batch: what is beyond
+    /// [`BATCH_BYTES_MAX`] is refused with all of them.
+    ///
+    /// # Errors
+    /// See [`Journal::append`].
+    pub fn append_all(&self, drafts: Vec<FrameDraft>, ask: Ask) -> Result<Ack, JournalError> {
+        let weight = drafts.iter().map(FrameDraft::frame_bytes).sum();
+        let told = self.group.run((drafts, ask), weight, |jobs| self.commit(&jobs));
         let (committed, place) = told.ok_or(JournalError::Abandoned)?;
-        let (first, is) = committed?;
-        Ok(Ack { seq: Seq(first.0 + place), is: is.min(ask) })
+        let (last, is) = committed?;
+        let seq = usize::try_from(place).ok().and_then(|place| last.get(place)).copied();
+        Ok(Ack { seq: seq.unwrap_or(Seq::ZERO), is: is.min(ask) })
     }
 
     /// Lays an event out and appends it; see [`Journal::append`].
@@ -108,14 +124,8 @@ impl Journal {
     /// Seals the packs and the log; see [`LogWriter::seal`].
     pub fn seal(self) -> Result<Head, JournalError> {
         let log = self.log.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut packs = Vec::new();
-        if let Some(store) = self.store {
-            for pack in store.seal()? {
-                let (number, epoch, bytes) = (pack.number, pack.epoch, pack.pack_bytes);
-                packs.push(PackLength { number, epoch, bytes });
-            }
-        }
-        Ok(log.seal(&packs)?)
+        let packs = self.store.map(SharedStore::seal).transpose()?.unwrap_or_default();
+        Ok(log.seal(&lengths(&packs))?)
     }
 
     /// Returns the segment that is being written.
@@ -124,7 +134,7 @@ impl Journal {
     }
 
     /// The one place where a batch is committed; the group calls it in one thread at a time.
-    fn commit(&self, jobs: &[(FrameDraft, Ask)]) -> Committed {
+    fn commit(&self, jobs: &[Job]) -> Committed {
         if let Some(store) = &self.store
             && let Err(error) = store.sync()
         {
@@ -134,14 +144,17 @@ impl Journal {
             return Err(error.into());
         }
         let mut log = self.log();
-        let first = place(&mut log, jobs);
-        let first = first.and_then(|first| log.write().map(|_| first));
-        let first = first.inspect_err(|_| log.forget_pending())?;
+        if let Some(store) = &self.store {
+            log.note_packs(lengths(&store.full_packs()));
+        }
+        let placed = place(&mut log, jobs);
+        let placed = placed.and_then(|placed| log.write().map(|_| placed));
+        let placed = placed.inspect_err(|_| log.forget_pending())?;
         let asked = jobs.iter().map(|(_, ask)| *ask).max().unwrap_or(Ask::Written);
         if asked == Ask::Durable {
             log.sync()?;
         }
-        Ok((first, asked))
+        Ok((placed, asked))
     }
 
     fn log(&self) -> MutexGuard<'_, LogWriter> {
@@ -150,14 +163,25 @@ impl Journal {
     }
 }
 
-/// Gives all frames their places and returns the first.
-fn place(log: &mut LogWriter, jobs: &[(FrameDraft, Ask)]) -> Result<Seq, AppendError> {
-    let mut first = None;
-    for (draft, _) in jobs {
-        let seq = log.append_draft(draft)?;
-        first.get_or_insert(seq);
-    }
-    Ok(first.unwrap_or(Seq::ZERO))
+/// Gives all frames their places and returns the last one of each job.
+fn place(log: &mut LogWriter, jobs: &[Job]) -> Result<Arc<[Seq]>, AppendError> {
+    let place = |(drafts, _): &Job| -> Result<Seq, AppendError> {
+        let mut last = log.head().seq;
+        for draft in drafts {
+            last = log.append_draft(draft)?;
+        }
+        Ok(last)
+    };
+    jobs.iter().map(place).collect()
+}
+
+fn lengths(packs: &[SealedPack]) -> Vec<PackLength> {
+    let length = |pack: &SealedPack| PackLength {
+        number: pack.number,
+        epoch: pack.epoch,
+        bytes: pack.pack_bytes,
+    };
+    packs.iter().map(length).collect()
 }
 
 fn is_full(error: &PutError) -> bool {

@@ -10,6 +10,7 @@
 //! Readers write nothing and take no lock. A writer never touches a segment that it did not
 //! create: it starts a new one, whose header says how much of the last one is log.
 
+mod compact;
 mod error;
 mod export;
 mod follow;
@@ -23,6 +24,8 @@ mod lock;
 mod marks;
 mod reader;
 mod repair;
+mod retire;
+mod run;
 mod salvage;
 mod segment_file;
 mod sync;
@@ -36,6 +39,7 @@ use artifacts::fs::vfs::{self, Vfs};
 
 pub use crate::frame::{Head, PackLength, Seq};
 pub use crate::segment::LogIdent;
+pub use compact::{CompactError, CompactReport, compact};
 pub use error::{AppendError, CreateError, Damage, FileError, LockError, OpenError, ReadError};
 pub use export::{ExportError, Exported, export};
 pub use follow::{FollowError, Followed, Follower};
@@ -43,10 +47,11 @@ pub use gc::{GcError, GcPlan, gc, plan_gc};
 pub use history::{LoadError, history};
 pub use journal::{Ack, Ask, Journal, JournalError};
 pub use marks::{MarkError, Marks, named_artifacts};
-pub use reader::{Frames, LogReader};
+pub use reader::{Frames, LogReader, SegmentChecked};
 pub use repair::{RepairError, Repaired, repair};
+pub use run::{RunOptions, RunWriter, StartError};
 pub use salvage::{Salvage, Salvaged, salvage};
-pub use walk::{Frame, Place, Tail};
+pub use walk::{Checks, Frame, Place, Tail};
 pub use writer::{LogOptions, LogWriter};
 
 use crate::format_file::{FORMAT_BYTES_MAX, FormatError, FormatFile};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use artifacts::fs::vfs::{LocalDisk, Vfs};
 
 use super::list::{Listing, list};
-use super::walk::{Step, Walk};
+use super::walk::{Checks, Step, Walk};
 use super::{Damage, Frame, LOG_FOLDER, OpenError, ReadError, Tail, read_format};
 use crate::format_file::FormatFile;
 use crate::frame::{Head, Seq};
@@ -21,6 +21,7 @@ pub struct LogReader {
     vfs: Arc<dyn Vfs>,
     format: FormatFile,
     listing: Listing,
+    checks: Checks,
     head: Head,
     tail: Option<Tail>,
 }
@@ -38,7 +39,13 @@ impl LogReader {
     pub fn open_on(vfs: Arc<dyn Vfs>, dir: &Path) -> Result<Self, OpenError> {
         let format = read_format(&*vfs, dir)?;
         let listing = list(&*vfs, &dir.join(LOG_FOLDER), format.ledger_id)?;
-        Ok(Self { vfs, format, listing, head: Head::EMPTY, tail: None })
+        let checks = Checks::Chain;
+        Ok(Self { vfs, format, listing, checks, head: Head::EMPTY, tail: None })
+    }
+
+    /// Says how much of each frame is checked from now on; at first, everything.
+    pub fn set_checks(&mut self, checks: Checks) {
+        self.checks = checks;
     }
 
     /// Returns what the FORMAT file says.
@@ -94,6 +101,48 @@ impl LogReader {
         Ok(count)
     }
 
+    /// Checks one segment completely: every frame, and that the next segment goes on from it.
+    ///
+    /// Segments can be checked in any order and at once, since each says what it goes on from.
+    /// `index` is below [`LogReader::segments`]; [`LogReader::conclude`] takes the result of the
+    /// last one. `look` is shown every frame.
+    ///
+    /// # Errors
+    /// The first thing that is damaged in the segment.
+    pub fn check_segment(
+        &self,
+        index: usize,
+        mut look: impl FnMut(&Frame),
+    ) -> Result<SegmentChecked, ReadError> {
+        let Some(walk) = self.walk(index) else { return Ok(SegmentChecked::NONE) };
+        let mut walk = walk?;
+        let mut frames = 0;
+        loop {
+            match walk.step()? {
+                Step::Frame(frame) => {
+                    frames += 1;
+                    look(&frame);
+                }
+                Step::End(tail) => {
+                    let (next, chain) = walk.next_frame();
+                    let head = Head { seq: Seq(next.0.saturating_sub(1)), chain };
+                    return Ok(SegmentChecked { frames, head, tail });
+                }
+            }
+        }
+    }
+
+    /// Notes how the log ends, after all of its segments were checked one by one.
+    ///
+    /// # Errors
+    /// Behind the last segment stands one that does not fit.
+    pub fn conclude(&mut self, last: Option<SegmentChecked>) -> Result<(), ReadError> {
+        let last = last.unwrap_or(SegmentChecked::NONE);
+        self.head = last.head;
+        self.tail = Some(self.end(Some(last.tail))?);
+        Ok(())
+    }
+
     /// Returns how the log ends; `None` until `frames` has come to the end without an error.
     pub fn tail(&self) -> Option<&Tail> {
         self.tail.as_ref()
@@ -108,7 +157,7 @@ impl LogReader {
     fn walk(&self, index: usize) -> Option<Result<Walk, ReadError>> {
         let segment = self.listing.segments.get(index)?;
         let next = self.listing.segments.get(index + 1).map(|next| &next.header);
-        Some(Walk::open(&*self.vfs, segment, next))
+        Some(Walk::open(&*self.vfs, segment, next, self.checks))
     }
 
     /// Returns how a log with this last segment ends. A file that its writer did not live to use
@@ -127,6 +176,22 @@ impl LogReader {
             (tail, _) => Ok(tail),
         }
     }
+}
+
+/// What a segment holds that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentChecked {
+    /// Its frames, a seal included.
+    pub frames: u64,
+    /// The head of the log behind it.
+    pub head: Head,
+    /// How it ends.
+    pub tail: Tail,
+}
+
+impl SegmentChecked {
+    /// What is said of a log without segments.
+    const NONE: Self = Self { frames: 0, head: Head::EMPTY, tail: Tail::Open };
 }
 
 /// The frames of a log in order, each one checked completely. Ends after the first error.

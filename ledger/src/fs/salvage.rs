@@ -10,7 +10,7 @@ use memchr::memmem;
 use sha2::{Digest as _, Sha256};
 
 use super::list::{Listed, list_all};
-use super::walk::Walk;
+use super::walk::{Checks, Walk};
 use super::{FileError, LOG_FOLDER, OpenError, Tail, read_format};
 use crate::frame::{
     Chain, Expected, FRAME_MAGIC, FrameFault, FrameHeader, Gap, GapPlace, Seq, check_body,
@@ -166,7 +166,7 @@ impl State {
 
     /// Asks the reader, which knows when the end of a last segment is none of a crash.
     fn ends_torn(vfs: &dyn Vfs, segment: &Listed) -> bool {
-        let Ok(mut walk) = Walk::open(vfs, segment, None) else { return false };
+        let Ok(mut walk) = Walk::open(vfs, segment, None, Checks::Chain) else { return false };
         loop {
             match walk.step() {
                 Ok(super::walk::Step::Frame(_)) => {}

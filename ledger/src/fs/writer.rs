@@ -15,7 +15,7 @@ use artifacts::fs::vfs::{self, LocalDisk, OpenHow, Vfs};
 use super::list::{Listing, list};
 use super::lock::{DirLock, refuse_remote};
 use super::segment_file::{FailedWrite, SegmentFile};
-use super::walk::{Step, Walk};
+use super::walk::{Checks, Step, Walk};
 use super::{
     AppendError, CreateError, FORMAT_FILE, FileError, LOG_FOLDER, OpenError, read_format, sync_dir,
 };
@@ -474,7 +474,7 @@ fn continue_log(vfs: &dyn Vfs, dir: &Path, ident: LogIdent) -> Result<SegmentHea
     let Some(last) = listing.segments.last() else {
         return Ok(SegmentHeader::first(ident));
     };
-    let mut walk = Walk::open(vfs, last, None).map_err(OpenError::Damaged)?;
+    let mut walk = Walk::open(vfs, last, None, Checks::Chain).map_err(OpenError::Damaged)?;
     while let Step::Frame(_) = walk.step().map_err(OpenError::Damaged)? {}
     let (first_seq, prev_chain) = walk.next_frame();
     let exhausted = || OpenError::Exhausted { path: dir.to_path_buf() };

@@ -53,6 +53,9 @@ impl Builder {
                 calls: Vec::new(),
                 call_of: std::collections::BTreeMap::new(),
                 records: Vec::new(),
+                withheld: Vec::new(),
+                redaction: Vec::new(),
+                replaced: std::collections::BTreeMap::new(),
                 events: 1,
             });
             return Ok(());
@@ -73,6 +76,9 @@ impl Builder {
             Event::RunClosed(closed) => {
                 history.closed = Some(closed);
                 Ok(())
+            }
+            Event::RedactionFailed(_) | Event::RedactionConfigured(_) | Event::SpansReplaced(_) => {
+                self.redaction(seq, event)
             }
             Event::ImportedRecord(record) => {
                 history.records.push(record);
@@ -105,6 +111,20 @@ impl Builder {
 
     fn history(&mut self, seq: u64) -> Checked<&mut History> {
         self.history.as_mut().ok_or(HistoryError::NoRun { seq })
+    }
+
+    /// What redaction did.
+    fn redaction(&mut self, seq: u64, event: Event) -> Checked<()> {
+        let history = self.history(seq)?;
+        match event {
+            Event::RedactionFailed(failed) => history.withheld.push(failed),
+            Event::RedactionConfigured(configured) => history.redaction.push((seq, configured)),
+            Event::SpansReplaced(replaced) if replaced.is_consistent() => {
+                history.replaced.entry(replaced.text).or_insert(replaced);
+            }
+            _ => return Err(HistoryError::Misfit { seq, what: "replaced spans" }),
+        }
+        Ok(())
     }
 
     fn session_opened(&mut self, seq: u64, opened: SessionOpened) -> Checked<()> {

@@ -24,6 +24,10 @@ pub struct Base {
     pub request: RequestId,
 }
 
+/// Where a walk stands: each conversation's request, and its lists. It belongs to one history.
+#[derive(Debug, Default)]
+pub struct Walked(HashMap<SessionId, (RequestId, BodyLists)>);
+
 /// Walks requests in order of capture and keeps each conversation's lists.
 #[derive(Debug)]
 pub struct ListWalker<'h> {
@@ -34,7 +38,17 @@ pub struct ListWalker<'h> {
 impl<'h> ListWalker<'h> {
     /// Starts before the first request.
     pub fn new(history: &'h History) -> Self {
-        Self { history, lists: HashMap::new() }
+        Self::resume(history, Walked::default())
+    }
+
+    /// Goes on where a walk of the same history stood.
+    pub fn resume(history: &'h History, walked: Walked) -> Self {
+        Self { history, lists: walked.0 }
+    }
+
+    /// Leaves the walk, for [`ListWalker::resume`].
+    pub fn leave(self) -> Walked {
+        Walked(self.lists)
     }
 
     /// The lists of `request`. Cheap when the conversation's requests come in order; a request

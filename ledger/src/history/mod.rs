@@ -7,14 +7,15 @@ mod lists;
 
 pub use build::Builder;
 pub use error::HistoryError;
-pub use lists::{Base, BodyLists, ListWalker};
+pub use lists::{Base, BodyLists, ListWalker, Walked};
 
 use std::collections::BTreeMap;
 
 use crate::content::Content;
 use crate::event::{
     Answered, Cause, Dispatched, Dropped, Hole, HoleValue, ImportedRecord, OutputFound, Overlay,
-    RequestCaptured, Returned, RunClosed, RunOpened, SessionOpened, SlotDef, Splice,
+    RedactionConfigured, RedactionFailed, RequestCaptured, Returned, RunClosed, RunOpened,
+    SessionOpened, SlotDef, SpansReplaced, Splice,
 };
 use crate::id::{PartNo, RequestId, SessionId, SkeletonNo, ToolCallId};
 use crate::wire::{Dialect, Escape, PartKind, Role};
@@ -144,6 +145,9 @@ pub struct History {
     calls: Vec<Call>,
     call_of: BTreeMap<(RequestId, u16), ToolCallId>,
     records: Vec<ImportedRecord>,
+    withheld: Vec<RedactionFailed>,
+    redaction: Vec<(u64, RedactionConfigured)>,
+    replaced: BTreeMap<[u8; 32], SpansReplaced>,
     events: u64,
 }
 
@@ -191,6 +195,33 @@ impl History {
     /// Foreign records that were kept.
     pub fn records(&self) -> &[ImportedRecord] {
         &self.records
+    }
+
+    /// Texts that were kept back, since they could not be redacted.
+    pub fn withheld(&self) -> &[RedactionFailed] {
+        &self.withheld
+    }
+
+    /// Changes of how texts are redacted, each with the sequence number of its event.
+    pub fn redaction(&self) -> &[(u64, RedactionConfigured)] {
+        &self.redaction
+    }
+
+    /// The rule set that was in force when the event of that sequence number was written.
+    pub fn ruleset_at(&self, seq: u64) -> &(String, u32, [u8; 32]) {
+        let before = self.redaction.partition_point(|(at, _)| *at <= seq);
+        let last = before.checked_sub(1).and_then(|last| self.redaction.get(last));
+        last.map_or(&self.opened.ruleset, |(_, configured)| &configured.ruleset)
+    }
+
+    /// What redaction replaced in the text with that SHA-256; `None` where it replaced nothing.
+    pub fn replaced(&self, text: &[u8; 32]) -> Option<&SpansReplaced> {
+        self.replaced.get(text)
+    }
+
+    /// True where something was replaced in some stored text.
+    pub fn has_replaced(&self) -> bool {
+        !self.replaced.is_empty()
     }
 
     /// Number of events.

@@ -111,6 +111,7 @@ fn captured(request: u32, base: Option<u32>) -> RequestCaptured {
         escape: Escape::PYTHON_ASCII,
         splices: Splices::default(),
         overlays: Vec::new(),
+        propensity: None,
     }
 }
 

@@ -11,7 +11,6 @@ mod hooks;
 mod principals;
 mod turns;
 
-use artifacts::Store;
 use artifacts::redact::Redactor;
 
 pub use calls::{Observed, Output, SeenName};
@@ -23,10 +22,10 @@ use super::desk::{ContentKey, Desk, DeskError};
 use super::principals::BindError;
 use super::turn::TurnError;
 use crate::content::Content;
-use crate::event::{Event, KIND_VERSION, SessionBasis, SessionOpened};
-use crate::fs::LogWriter;
+use crate::event::{Event, SessionBasis, SessionOpened};
+use crate::fs::RunWriter;
 use crate::id::SessionId;
-use crate::recorder::{RecordError, SessionSpec, redact_json};
+use crate::recorder::{RecordError, SessionSpec, told};
 
 /// Why a fact about identities was not recorded. With all but [`JournalError::Record`], nothing
 /// was written.
@@ -62,8 +61,7 @@ pub enum JournalError {
 /// Appends facts. Borrowed from whoever owns the recording.
 #[derive(Debug)]
 pub struct Journal<'r> {
-    pub(crate) store: &'r mut Store,
-    pub(crate) log: &'r mut LogWriter,
+    pub(crate) writer: &'r mut RunWriter,
     pub(crate) redactor: &'r Redactor,
     pub(crate) desk: &'r mut Desk,
     pub(crate) now_unix_ns: u64,
@@ -112,19 +110,27 @@ impl Journal<'_> {
     /// Checks, appends, and only then takes the event as happened.
     pub(crate) fn append(&mut self, event: &Event) -> Noted<()> {
         self.desk.check(event)?;
+        for told in told::pending(self.writer, self.redactor) {
+            self.append_one(&told)?;
+        }
+        self.append_one(event)?;
+        self.desk.apply(event);
+        Ok(())
+    }
+
+    fn append_one(&mut self, event: &Event) -> Noted<()> {
         let kind = event.kind();
         let body =
             event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
-        self.log
-            .append(kind.tag(), KIND_VERSION, self.now_unix_ns, &body)
+        self.writer
+            .append(kind.tag(), event.version(), self.now_unix_ns, &body)
             .map_err(RecordError::Append)?;
-        self.desk.apply(event);
         Ok(())
     }
 
     /// Redacted content, stored where it belongs.
     fn content(&mut self, raw: &[u8]) -> Noted<Content> {
-        Ok(Content::put(self.store, &self.redactor.redact(raw)).map_err(RecordError::Put)?)
+        Ok(self.writer.content(&self.redactor.redact(raw)).map_err(RecordError::Put)?)
     }
 
     fn optional(&mut self, raw: Option<&[u8]>) -> Noted<Option<Content>> {
@@ -133,8 +139,8 @@ impl Journal<'_> {
 
     /// A JSON text, redacted string by string.
     fn json(&mut self, raw: &[u8]) -> Noted<Content> {
-        let clean = redact_json(self.redactor, raw);
-        Ok(Content::put(self.store, &clean).map_err(RecordError::Put)?)
+        let clean = self.redactor.redact_json(raw);
+        Ok(self.writer.content(&clean).map_err(RecordError::Put)?)
     }
 
     fn optional_json(&mut self, raw: Option<&[u8]>) -> Noted<Option<Content>> {

@@ -6,7 +6,7 @@ use super::headers::Direction;
 use super::link::{ItemFacts, ItemRef};
 use super::parts::RawKey;
 use super::{RecordError, Recorder};
-use crate::content::{Content, INLINE_BYTES_MAX};
+use crate::content::Content;
 use crate::event::{self, Answered, Event, ItemKind, ToolCalled};
 use crate::id::RequestId;
 use crate::wire::Dialect;
@@ -100,14 +100,14 @@ impl Recorder {
             let redacted = self.redact_item(&view);
             let name = self.redactor.redact(view.name.unwrap_or_default().as_bytes());
             clean &= redacted.as_bytes() == view.text && !name.is_changed();
-            told_bytes += view.told_bytes();
+            told_bytes += view.told_bytes(self.writer.inline_bytes_max());
             if told.len() == ITEMS_MAX || told_bytes > ITEMS_BYTES_MAX {
                 continue;
             }
             told.push(event::AnswerItem {
                 kind: view.kind,
                 complete: view.complete,
-                text: Content::put(&mut self.store, &redacted)?,
+                text: self.writer.content(&redacted)?,
                 item_id: self.optional(view.item_id)?,
                 call_id: self.optional(view.call_id)?,
                 name: self.optional(view.name)?,
@@ -160,7 +160,7 @@ impl Recorder {
             return Ok((None, true));
         }
         let redacted = self.redact_json(body);
-        Ok((Some(Content::put(&mut self.store, &redacted)?), false))
+        Ok((Some(self.writer.content(&redacted)?), false))
     }
 
     fn redact_item(&self, item: &ItemView<'_>) -> Redacted<'static> {
@@ -189,11 +189,11 @@ struct ItemView<'a> {
 }
 
 impl<'a> ItemView<'a> {
-    /// What the item adds to an event at most; longer texts are stored apart.
-    fn told_bytes(&self) -> usize {
+    /// What the item adds to an event at most; texts above `inline_bytes_max` are stored apart.
+    fn told_bytes(&self, inline_bytes_max: usize) -> usize {
         let names = [self.item_id, self.call_id, self.name];
         let names = names.into_iter().flatten().map(str::as_bytes);
-        let texts = names.chain([self.text]).map(|text| text.len().min(INLINE_BYTES_MAX));
+        let texts = names.chain([self.text]).map(|text| text.len().min(inline_bytes_max));
         ITEM_BYTES + texts.sum::<usize>()
     }
 

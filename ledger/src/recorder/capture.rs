@@ -5,8 +5,9 @@ use sha2::{Digest as _, Sha256};
 use super::lists::Lists;
 use super::prepare::Prepared;
 use super::{Durability, RecordError, Recorder};
-use crate::content::Content;
-use crate::event::{Event, Overlay, RequestCaptured, Rung, Splice, Splices, Transfer, Unsplit};
+use crate::event::{
+    Event, Overlay, Propensity, RequestCaptured, Rung, Splice, Splices, Transfer, Unsplit,
+};
 use crate::id::{PartNo, RequestId, SessionId};
 use crate::wire::PartKind;
 use crate::wire::outline::{Outline, Piece};
@@ -33,6 +34,8 @@ pub struct Capture<'a> {
     pub sent_bytes: u64,
     /// Canonical bytes of the context policy in force, where it is known.
     pub policy: Option<&'a [u8]>,
+    /// How likely its policy was, where that was drawn.
+    pub propensity: Option<Propensity>,
 }
 
 /// What was recorded of a request.
@@ -54,6 +57,8 @@ pub(super) struct BodyDigest {
     pub(super) components: [[u8; 32]; 4],
     pub(super) body_bytes: u64,
     pub(super) redactions: u32,
+    /// Something of it was kept back.
+    pub(super) withheld: bool,
 }
 
 impl Recorder {
@@ -135,7 +140,9 @@ impl Recorder {
             body_bytes: digest.body_bytes,
             body_digest: digest.body,
             component_digests: digest.components,
-            rung: if redacted {
+            rung: if digest.withheld {
+                Rung::Lossy
+            } else if redacted {
                 capture.rung.max(Rung::ExactModuloRedaction)
             } else {
                 capture.rung
@@ -152,6 +159,7 @@ impl Recorder {
             escape: self.session(capture.session)?.escape,
             splices,
             overlays: self.overlays(prepared, &lists.items)?,
+            propensity: capture.propensity.map(Box::new),
         })
     }
 
@@ -224,7 +232,8 @@ impl Recorder {
             component(&[PartKind::Options]),
             component(&[PartKind::Item, PartKind::Verbatim]),
         ];
-        BodyDigest { body, components, body_bytes, redactions }
+        let withheld = infos().any(|info| info.withheld);
+        BodyDigest { body, components, body_bytes, redactions, withheld }
     }
 
     /// Digest and length of the body with redacted parts in the place of raw ones.
@@ -281,7 +290,7 @@ impl Recorder {
                     self.table.info(*part).map_or(0, |info| info.literal_offset(mark.offset));
                 let item = u32::try_from(index).expect("lists are bounded by ITEMS_MAX");
                 let redacted = self.redact_json(&mark.bytes);
-                let bytes = Content::put(&mut self.store, &redacted)?;
+                let bytes = self.writer.content(&redacted)?;
                 overlays.push(Overlay { item, offset, bytes });
             }
         }

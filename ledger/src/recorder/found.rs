@@ -5,6 +5,7 @@
 
 use artifacts::{GetError, Source as _};
 
+use super::link::{Call, ItemFacts};
 use super::{RecordError, Recorder};
 use crate::content::{Bytes, Content};
 use crate::event::{Dropped, Event, OutputFound, Returned, TextMeasure};
@@ -59,17 +60,30 @@ pub enum FoundText<'a> {
 impl Recorder {
     /// The calls so far, in order.
     pub fn calls_seen(&self) -> Vec<CallSeen> {
-        let session = |session: SessionId| self.sessions.get(session.index());
-        self.links
-            .calls()
-            .map(|(call, facts, state)| CallSeen {
-                call,
-                provider_id: facts.and_then(|facts| facts.call_id.clone()),
-                tool: facts.map(|facts| facts.name.clone()).unwrap_or_default(),
-                client_session: session(state.session).and_then(|it| it.client_id.clone()),
-                texts: state.texts.clone(),
+        let all = self.links.calls();
+        all.map(|(call, facts, state)| self.seen(call, facts, state)).collect()
+    }
+
+    /// The calls that have returned, in that order, but for the first `known` ones.
+    pub fn calls_returned(&self, known: usize) -> Vec<CallSeen> {
+        let new = self.links.returns().get(known..).unwrap_or_default();
+        new.iter()
+            .filter_map(|call| {
+                let (facts, state) = self.links.call(*call)?;
+                Some(self.seen(*call, facts, state))
             })
             .collect()
+    }
+
+    fn seen(&self, call: ToolCallId, facts: Option<&ItemFacts>, state: &Call) -> CallSeen {
+        let session = self.sessions.get(state.session.index());
+        CallSeen {
+            call,
+            provider_id: facts.and_then(|facts| facts.call_id.clone()),
+            tool: facts.map(|facts| facts.name.clone()).unwrap_or_default(),
+            client_session: session.and_then(|it| it.client_id.clone()),
+            texts: state.texts.clone(),
+        }
     }
 
     /// The call that a conversation knows by the provider's id; else that of another one. `None`
@@ -84,7 +98,7 @@ impl Recorder {
     /// The store cannot read it back.
     pub fn read<'a>(&self, content: &'a Content) -> Result<Bytes<'a>, GetError> {
         match content.artifact() {
-            Some(artifact) => self.store.read(artifact).map(Bytes::Stored),
+            Some(artifact) => self.writer.read(artifact).map(Bytes::Stored),
             None => Ok(Bytes::Inline(content.as_inline().unwrap_or_default())),
         }
     }
@@ -113,7 +127,7 @@ impl Recorder {
             let count = redacted.redactions().len();
             redactions = redactions.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
             let measure = TextMeasure::of(&String::from_utf8_lossy(redacted.as_bytes()));
-            pieces.push(Returned { text: Content::stored(self.store.put(&redacted)?), measure });
+            pieces.push(Returned { text: Content::stored(self.writer.put(&redacted)?), measure });
         }
         self.append(&Event::OutputFound(OutputFound {
             call: found.call,

@@ -35,6 +35,7 @@ pub(super) struct Mark {
     parts: Sha256,
     bytes: u64,
     redactions: u32,
+    withheld: bool,
 }
 
 impl Recorder {
@@ -97,6 +98,7 @@ impl Recorder {
             if let Some(info) = info(*part) {
                 at.parts.update(info.digest);
                 at.redactions = at.redactions.saturating_add(info.redactions);
+                at.withheld |= info.withheld;
             }
             marks.push(at.clone());
         }
@@ -124,6 +126,7 @@ impl Recorder {
             ],
             body_bytes: at.bytes,
             redactions,
+            withheld: at.withheld || around().any(|info| info.withheld),
         };
         self.session(session)?.marks = marks;
         Ok(digest)

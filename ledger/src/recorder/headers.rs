@@ -61,7 +61,7 @@ impl Recorder {
             request,
             at_unix_ns: sent.at_unix_ns,
             method: self.content(sent.method.as_bytes())?,
-            url: Content::put(&mut self.store, &url)?,
+            url: self.writer.content(&url)?,
             headers: self.headers(request, Direction::Request, sent.headers)?,
         };
         self.append(&Event::RequestDispatched(event))
@@ -97,7 +97,7 @@ impl Recorder {
                 let mut values = Vec::with_capacity(indexes.len());
                 for (index, position) in indexes {
                     if let Some((_, value)) = redacted.get(position) {
-                        values.push((index, Content::put(&mut self.store, value)?));
+                        values.push((index, self.writer.content(value)?));
                     }
                 }
                 Headers::Changed { of, values }
@@ -119,7 +119,7 @@ impl Recorder {
     ) -> Result<Vec<(Content, Content)>, RecordError> {
         let mut out = Vec::with_capacity(redacted.len());
         for (name, value) in redacted {
-            out.push((Content::put(&mut self.store, name)?, Content::put(&mut self.store, value)?));
+            out.push((self.writer.content(name)?, self.writer.content(value)?));
         }
         Ok(out)
     }

@@ -78,6 +78,8 @@ pub(super) struct Links {
     open: HashMap<SessionId, Vec<ToolCallId>>,
     /// Conversations that have had an answer.
     answered: HashMap<SessionId, RequestId>,
+    /// Calls that have returned, in that order.
+    returns: Vec<ToolCallId>,
 }
 
 type ItemKey = (bool, RawKey);
@@ -115,6 +117,16 @@ impl Links {
     /// All calls, in order, with the item that asks for each.
     pub(super) fn calls(&self) -> impl Iterator<Item = (ToolCallId, Option<&ItemFacts>, &Call)> {
         self.calls.iter().map(|(id, call)| (*id, self.facts(call.item), call))
+    }
+
+    /// A call, with the item that asks for it.
+    pub(super) fn call(&self, id: ToolCallId) -> Option<(Option<&ItemFacts>, &Call)> {
+        self.calls.get(&id).map(|call| (self.facts(call.item), call))
+    }
+
+    /// Calls in the order in which they returned.
+    pub(super) fn returns(&self) -> &[ToolCallId] {
+        &self.returns
     }
 
     /// Remembers a call of an answer.
@@ -453,6 +465,7 @@ impl Links {
         if let Some(state) = self.calls.get_mut(&call) {
             state.returned = Some(keys);
             state.texts = texts;
+            self.returns.push(call);
             if let Some(open) = self.open.get_mut(&state.session) {
                 // Calls return roughly in order, so the search ends near the front.
                 if let Some(at) = open.iter().position(|other| *other == call) {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::link::Linked;
-use super::parts::{Define, RawKey};
-use super::prepare::Prepared;
+use super::parts::{Define, NewPart, RawKey};
+use super::prepare::{Prepared, PreparedItem};
 use super::{RecordError, Recorder};
 use crate::codec::{self, CodecError};
 use crate::content::Content;
@@ -101,9 +101,10 @@ impl Recorder {
         session: SessionId,
         keep: usize,
     ) -> Result<(Vec<PartNo>, Vec<Splice<PartNo>>), RecordError> {
-        let kept = self.session(session)?.items.get(..keep).unwrap_or_default();
-        let mut list = Vec::with_capacity(kept.len() + prepared.items.len());
-        list.extend_from_slice(kept);
+        // The list before is gone on with in place, so that a request costs what is new in it.
+        let mut list = core::mem::take(&mut self.session(session)?.items);
+        let old_len = list.len();
+        let left = list.split_off(keep.min(old_len));
         let mut new = HashMap::new();
         for item in &prepared.items {
             if let Some(part) = self.table.find(PartKind::Item, item.key) {
@@ -112,13 +113,15 @@ impl Recorder {
             }
             let raw = prepared.body.get(item.span.clone()).unwrap_or_default();
             let base = if item.marks.is_empty() { raw.into() } else { overlay::strip(raw).base };
-            let (part, told) = self.item(prepared, session, &base, item.key)?;
+            let (part, told) = self.item(prepared, session, &base, item)?;
             new.insert(part, told);
             list.push(part);
         }
-        let state = self.session(session)?;
-        let old_len = state.items.len();
-        let splices = diff::splices(&state.items, &list);
+        let mut splices = diff::splices(&left, list.get(keep..).unwrap_or_default());
+        let narrow = |n: usize| u32::try_from(n).expect("lists are bounded by ITEMS_MAX");
+        for splice in &mut splices {
+            splice.at += narrow(keep);
+        }
         self.tell_changes(session, old_len, &splices, new)?;
         Ok((list, splices))
     }
@@ -129,11 +132,11 @@ impl Recorder {
         prepared: &Prepared<'_>,
         session: SessionId,
         base: &[u8],
-        key: RawKey,
+        item: &PreparedItem,
     ) -> Result<(PartNo, NewItem), RecordError> {
         let hint = self.session(session)?.escape;
         let mut define = Define {
-            store: &mut self.store,
+            writer: &mut self.writer,
             redactor: &self.redactor,
             table: &mut self.table,
             dialect: prepared.dialect,
@@ -143,15 +146,15 @@ impl Recorder {
         let template = define.cut(&part);
         let linked = self.links.link(session, &template);
         let cause = cause_of(&template, &linked, self.links.has_answer(session));
-        let returns = returns(&mut define, &template, &linked)?;
-        let (def, info) = define.define(&part, &template, linked.sources)?;
+        let returns = returns(&mut define, &part, &template, &linked)?;
+        let (def, info) = define.define(&part, &template, linked.sources, Some(item.digest))?;
         for (event, keys) in returns {
             let call = event.call;
             let texts = event.output.iter().map(|returned| returned.text.clone()).collect();
             self.append(&Event::ToolReturned(event))?;
             self.links.returned(call, texts, keys);
         }
-        let number = self.table.add(key, info)?;
+        let number = self.table.add(item.key, info)?;
         Ok((number, NewItem { def, cause }))
     }
 
@@ -237,7 +240,7 @@ impl Recorder {
                 continue;
             }
             let mut define = Define {
-                store: &mut self.store,
+                writer: &mut self.writer,
                 redactor: &self.redactor,
                 table: &mut self.table,
                 dialect: prepared.dialect,
@@ -245,7 +248,7 @@ impl Recorder {
             };
             let part = define.clean(piece.kind, raw);
             let template = define.cut(&part);
-            let (def, info) = define.define(&part, &template, Vec::new())?;
+            let (def, info) = define.define(&part, &template, Vec::new(), None)?;
             let number = self.table.add(key, info)?;
             out.new.insert(number, def);
             out.list.push(number);
@@ -318,6 +321,7 @@ fn cause_of(template: &Template<'_>, linked: &Linked, answered: bool) -> Cause {
 /// Stores outputs that return here for the first time, before anything can name them.
 fn returns(
     define: &mut Define<'_>,
+    part: &NewPart<'_>,
     template: &Template<'_>,
     linked: &Linked,
 ) -> Result<Vec<(ToolReturned, Vec<RawKey>)>, RecordError> {
@@ -332,7 +336,10 @@ fn returns(
         let mut keys = Vec::new();
         for slot in result.output.iter().filter_map(|index| template.slots.get(*index)) {
             let redacted = define.redactor.redact(slot.text.as_bytes());
-            let text = Content::stored(define.store.put(&redacted)?);
+            let redacted = redacted.with_earlier(&part.clean.inside(slot));
+            let count = u32::try_from(redacted.redactions().len()).unwrap_or(u32::MAX);
+            event.redactions = event.redactions.saturating_add(count);
+            let text = Content::stored(define.writer.put(&redacted)?);
             event.output.push(Returned { text, measure: TextMeasure::of(&slot.text) });
             keys.push(RawKey::of(slot.text.as_bytes()));
         }

@@ -14,13 +14,12 @@ mod link;
 mod lists;
 mod parts;
 mod prepare;
+pub(crate) mod told;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use artifacts::PutError;
-use artifacts::fs::vfs::{LocalDisk, Vfs, is_disk_full};
-use artifacts::fs::{PackIdent, Store, StoreOptions};
+use artifacts::fs::vfs::{LocalDisk, Vfs};
 use artifacts::redact::Redactor;
 
 pub use answer::Reply;
@@ -33,10 +32,10 @@ pub use prepare::{Prepared, PreparedItem};
 
 use crate::codec::CodecError;
 use crate::content::Content;
-use crate::event::{
-    Event, ImportedRecord, KIND_VERSION, Origin, RunClosed, RunOpened, SessionBasis,
+use crate::event::{Event, ImportedRecord, Origin, RunClosed, RunOpened, SessionBasis};
+use crate::fs::{
+    self, AppendError, CreateError, Head, LogIdent, RunOptions, RunWriter, StartError,
 };
-use crate::fs::{AppendError, CreateError, Head, LogIdent, LogOptions, LogWriter, PackLength};
 use crate::id::{PartNo, RequestId, RunId, SessionId};
 use crate::identity::desk::Desk;
 use crate::identity::journal::{Journal, JournalError};
@@ -50,6 +49,9 @@ const PENDING_BYTES_MAX: usize = 1 << 20;
 pub enum Durability {
     /// Before [`Recorder::request_captured`] returns: for live recording.
     EachRequest,
+    /// When [`Recorder::commit`] returns: for live recording of several conversations, whose
+    /// owner tells them all after one commit.
+    EachCommit,
     /// In batches, at the latest at [`Recorder::close`]: for imports, whose source is still there.
     Batched,
 }
@@ -97,6 +99,12 @@ pub enum RecordError {
     /// The log refused.
     #[error(transparent)]
     Append(#[from] AppendError),
+    /// The recording cannot be gone on with.
+    #[error(transparent)]
+    Open(#[from] fs::OpenError),
+    /// The events could not be committed.
+    #[error(transparent)]
+    Commit(fs::JournalError),
     /// An event does not fit a frame.
     #[error("event {kind} cannot be encoded: {source}")]
     Encode {
@@ -130,6 +138,26 @@ pub enum RecordError {
     Misfit(#[from] Box<JournalError>),
 }
 
+impl From<fs::JournalError> for RecordError {
+    fn from(error: fs::JournalError) -> Self {
+        match error {
+            fs::JournalError::Append(error) => Self::Append(error),
+            fs::JournalError::Put(error) => Self::Put(error),
+            other => Self::Commit(other),
+        }
+    }
+}
+
+impl From<StartError> for RecordError {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Create(error) => Self::Create(error),
+            StartError::Open(error) => Self::Open(error),
+            StartError::Put(error) => Self::Put(error),
+        }
+    }
+}
+
 impl From<JournalError> for RecordError {
     fn from(error: JournalError) -> Self {
         match error {
@@ -137,12 +165,6 @@ impl From<JournalError> for RecordError {
             other => Self::Misfit(Box::new(other)),
         }
     }
-}
-
-/// Redacts a JSON text string by string, as what is captured is.
-pub fn redact_json(redactor: &Redactor, json: &[u8]) -> artifacts::redact::Redacted<'static> {
-    let clean = clean::json(redactor, json, crate::wire::Escape::JSON);
-    redactor.redact(&clean.text).into_owned()
 }
 
 /// How a new run is described.
@@ -202,8 +224,7 @@ struct Session {
 /// Records one run into one recording.
 #[derive(Debug)]
 pub struct Recorder {
-    store: Store,
-    log: LogWriter,
+    writer: RunWriter,
     redactor: Redactor,
     durability: Durability,
     table: parts::PartTable,
@@ -211,7 +232,6 @@ pub struct Recorder {
     desk: Desk,
     sessions: Vec<Session>,
     requests: Vec<SessionId>,
-    epoch: Epoch,
     now_unix_ns: u64,
 }
 
@@ -244,29 +264,14 @@ impl Recorder {
         spec: &RunSpec<'_>,
     ) -> Result<Self, RecordError> {
         let id = spec.identity;
-        let (log_options, store_options) = match spec.durability {
-            Durability::EachRequest => (LogOptions::LIVE, StoreOptions::LIVE),
-            Durability::Batched => (LogOptions::BATCHED, StoreOptions::BATCHED),
+        let options = match spec.durability {
+            Durability::EachRequest | Durability::EachCommit => RunOptions::LIVE,
+            Durability::Batched => RunOptions::BATCHED,
         };
-        let log = LogWriter::create_on(
-            Arc::clone(&vfs),
-            dir,
-            LogIdent { ledger_id: id.ledger, epoch: id.epoch, created_unix_ns: id.created_unix_ns },
-            log_options,
-        )?;
-        let store = Store::create_on(
-            vfs,
-            &dir.join("art"),
-            PackIdent {
-                ledger_id: *id.ledger.as_bytes(),
-                epoch: id.epoch.number(),
-                created_unix_ns: id.created_unix_ns,
-            },
-            store_options,
-        )?;
+        let created_unix_ns = id.created_unix_ns;
+        let ident = LogIdent { ledger_id: id.ledger, epoch: id.epoch, created_unix_ns };
         let mut recorder = Self {
-            store,
-            log,
+            writer: RunWriter::create(vfs, dir, ident, options)?,
             redactor,
             durability: spec.durability,
             table: parts::PartTable::default(),
@@ -274,7 +279,6 @@ impl Recorder {
             desk: Desk::default(),
             sessions: Vec::new(),
             requests: Vec::new(),
-            epoch: id.epoch,
             now_unix_ns: id.created_unix_ns,
         };
         let source = spec.source.map(|name| recorder.content(name.as_bytes())).transpose()?;
@@ -287,6 +291,9 @@ impl Recorder {
             ruleset: (rules.id.to_owned(), rules.version, rules.digest),
             opened_unix_ns: id.created_unix_ns,
         }))?;
+        if let Some(configured) = told::configured(&recorder.redactor) {
+            recorder.append(&configured)?;
+        }
         Ok(recorder)
     }
 
@@ -313,8 +320,7 @@ impl Recorder {
     /// Appends facts about identities: turns, calls beside the wire, hooks, questions.
     pub fn journal(&mut self) -> Journal<'_> {
         Journal {
-            store: &mut self.store,
-            log: &mut self.log,
+            writer: &mut self.writer,
             redactor: &self.redactor,
             desk: &mut self.desk,
             now_unix_ns: self.now_unix_ns,
@@ -332,14 +338,14 @@ impl Recorder {
         reason: &str,
         record: &artifacts::redact::Redacted<'_>,
     ) -> Result<(), RecordError> {
-        let bytes = Content::put(&mut self.store, record)?;
+        let bytes = self.writer.content(record)?;
         let reason = reason.to_owned();
         self.append(&Event::ImportedRecord(ImportedRecord { index, offset, reason, bytes }))
     }
 
     /// Redacts a JSON text string by string and returns it in the redactor's own type.
     pub fn redact_json(&self, json: &[u8]) -> artifacts::redact::Redacted<'static> {
-        redact_json(&self.redactor, json)
+        self.redactor.redact_json(json).into_owned()
     }
 
     /// Ends the run and seals the recording.
@@ -355,13 +361,8 @@ impl Recorder {
     ///
     /// # Errors
     /// Something cannot be written; what was durable before stays.
-    pub fn leave(mut self) -> Result<Closed, RecordError> {
-        let mut packs = self.full_packs();
-        let last = self.store.seal()?;
-        let epoch = self.epoch.number();
-        packs.push(PackLength { number: last.number, epoch, bytes: last.pack_bytes });
-        self.log.write()?;
-        let head = self.log.seal(&packs)?;
+    pub fn leave(self) -> Result<Closed, RecordError> {
+        let head = self.writer.seal()?;
         Ok(Closed { head, requests: self.requests.len() as u64 })
     }
 
@@ -370,42 +371,33 @@ impl Recorder {
     /// # Errors
     /// A write or sync failed; the recorder is of no use afterwards.
     pub fn commit(&mut self) -> Result<(), RecordError> {
-        if let Err(error) = self.store.sync() {
-            if matches!(&error, PutError::Io { source, .. } if is_disk_full(source)) {
-                self.log.declare_full();
-            }
-            return Err(error.into());
-        }
-        self.log.note_packs(self.full_packs());
-        self.log.write()?;
-        self.log.sync()?;
-        Ok(())
-    }
-
-    fn full_packs(&self) -> Vec<PackLength> {
-        let epoch = self.epoch.number();
-        let length = |pack: &artifacts::fs::SealedPack| PackLength {
-            number: pack.number,
-            epoch,
-            bytes: pack.pack_bytes,
-        };
-        self.store.full_packs().iter().map(length).collect()
+        Ok(self.writer.commit()?)
     }
 
     fn append(&mut self, event: &Event) -> Result<(), RecordError> {
+        // The run comes first; what was redacted before it has an event right behind it.
+        if !matches!(event, Event::RunOpened(_)) {
+            for told in told::pending(&mut self.writer, &self.redactor) {
+                self.append_one(&told)?;
+            }
+        }
+        self.append_one(event)
+    }
+
+    fn append_one(&mut self, event: &Event) -> Result<(), RecordError> {
         let kind = event.kind();
         let body =
             event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
-        self.log.append(kind.tag(), KIND_VERSION, self.now_unix_ns, &body)?;
+        self.writer.append(kind.tag(), event.version(), self.now_unix_ns, &body)?;
         self.desk.apply(event);
-        if self.log.pending_bytes() >= PENDING_BYTES_MAX {
+        if self.writer.pending_bytes() >= PENDING_BYTES_MAX {
             self.commit()?;
         }
         Ok(())
     }
 
     fn content(&mut self, raw: &[u8]) -> Result<Content, RecordError> {
-        Ok(Content::put(&mut self.store, &self.redactor.redact(raw))?)
+        Ok(self.writer.content(&self.redactor.redact(raw))?)
     }
 
     fn session(&mut self, session: SessionId) -> Result<&mut Session, RecordError> {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use artifacts::fs::Store;
 use artifacts::redact::Redactor;
 use sha2::{Digest as _, Sha256};
 
@@ -11,9 +10,10 @@ use super::clean::{self, Cleaned, Edit};
 use super::{RecordError, link};
 use crate::content::Content;
 use crate::event::{Hole, HoleValue, PartDef, Skeleton, SkeletonUse, SlotDef};
+use crate::fs::RunWriter;
 use crate::id::{PartNo, SkeletonNo};
 use crate::wire::overlay::Mark;
-use crate::wire::template::{self, Template};
+use crate::wire::template::{self, Slot, Template};
 use crate::wire::{Dialect, Escape, PartKind};
 
 /// Names the raw bytes of a part in memory: the first half of their SHA-256. Never stored.
@@ -28,7 +28,11 @@ impl RawKey {
 
     /// The key of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
-        let digest: [u8; 32] = Sha256::digest(bytes).into();
+        Self::of_digest(&Sha256::digest(bytes).into())
+    }
+
+    /// The key of the bytes with this SHA-256.
+    pub(super) fn of_digest(digest: &[u8; 32]) -> Self {
         let mut key = [0; 16];
         key.copy_from_slice(&digest[..16]);
         Self(key)
@@ -42,6 +46,8 @@ pub(super) struct PartInfo {
     /// SHA-256 of the redacted bytes.
     pub(super) digest: [u8; 32],
     pub(super) redactions: u32,
+    /// Something of it was kept back.
+    pub(super) withheld: bool,
     /// The redacted bytes, kept only when redaction changed them.
     pub(super) redacted: Option<Arc<[u8]>>,
     /// What each pass of redaction moved, to place overlays.
@@ -112,7 +118,7 @@ impl PartTable {
 
 /// Everything that defining a part needs from the recorder.
 pub(super) struct Define<'r> {
-    pub(super) store: &'r mut Store,
+    pub(super) writer: &'r mut RunWriter,
     pub(super) redactor: &'r Redactor,
     pub(super) table: &'r mut PartTable,
     pub(super) dialect: Dialect,
@@ -122,7 +128,7 @@ pub(super) struct Define<'r> {
 impl Define<'_> {
     /// Redacts the raw bytes of a new part.
     pub(super) fn clean<'a>(&self, kind: PartKind, raw: &'a [u8]) -> NewPart<'a> {
-        NewPart { clean: clean::json(self.redactor, raw, self.hint), kind }
+        NewPart { clean: clean::json(self.redactor, raw), kind }
     }
 
     /// Cuts a redacted part.
@@ -140,6 +146,7 @@ impl Define<'_> {
         part: &NewPart<'_>,
         template: &Template<'_>,
         linked: Vec<Option<link::Source>>,
+        raw_digest: Option<[u8; 32]>,
     ) -> Result<(PartDef, PartInfo), RecordError> {
         let text = part.clean.text.as_ref();
         let mut stable = true;
@@ -148,7 +155,7 @@ impl Define<'_> {
         for (slot, source) in template.slots.iter().zip(sources) {
             let value = match source {
                 Some(source) => source.into_value(),
-                None => HoleValue::Own(self.own(slot.text.as_bytes(), &mut stable)?),
+                None => HoleValue::Own(self.own(part, slot, &mut stable)?),
             };
             let escaped_bytes = slot.span.len() as u64;
             holes.push(Hole { escape: slot.escape, escaped_bytes, value });
@@ -159,11 +166,13 @@ impl Define<'_> {
             return self.define_whole(part);
         }
         let skeleton = self.skeleton(part.kind, template, &literal, &offsets)?;
-        let digest = Sha256::digest(text).into();
+        let unchanged = raw_digest.filter(|_| part.clean.edits.is_empty());
+        let digest = unchanged.unwrap_or_else(|| Sha256::digest(text).into());
         let info = PartInfo {
             kind: part.kind,
             digest,
-            redactions: part.clean.redactions,
+            redactions: count(part.clean.redactions.len()),
+            withheld: part.clean.withheld,
             redacted: (!part.clean.edits.is_empty()).then(|| Arc::from(text)),
             edits: [part.clean.edits.clone()].into(),
             slots: slot_spans(template),
@@ -178,11 +187,12 @@ impl Define<'_> {
         let template = Template::default();
         let skeleton = self.skeleton(part.kind, &template, text, &[])?;
         let digest = Sha256::digest(text).into();
-        let found = u32::try_from(redacted.redactions().len()).unwrap_or(u32::MAX);
+        let found = count(redacted.redactions().len());
         let info = PartInfo {
             kind: part.kind,
             digest,
-            redactions: part.clean.redactions.saturating_add(found),
+            redactions: count(part.clean.redactions.len()).saturating_add(found),
+            withheld: part.clean.withheld || redacted.withheld().is_some(),
             redacted: Some(Arc::from(text)),
             edits: [part.clean.edits.clone(), clean::edits_of(redacted.redactions())].into(),
             slots: Box::default(),
@@ -190,10 +200,17 @@ impl Define<'_> {
         Ok((PartDef { digest, skeleton, holes: Vec::new() }, info))
     }
 
-    fn own(&mut self, text: &[u8], stable: &mut bool) -> Result<Content, RecordError> {
-        let redacted = self.redactor.redact(text);
+    fn own(
+        &mut self,
+        part: &NewPart<'_>,
+        slot: &Slot<'_>,
+        stable: &mut bool,
+    ) -> Result<Content, RecordError> {
+        let redacted = self.redactor.redact(slot.text.as_bytes());
         *stable &= !redacted.is_changed();
-        Ok(Content::put(self.store, &redacted)?)
+        let redacted = redacted.with_earlier(&part.clean.inside(slot));
+        self.writer.note(&redacted);
+        Ok(self.writer.content(&redacted)?)
     }
 
     fn skeleton(
@@ -219,13 +236,17 @@ impl Define<'_> {
         if let Some(number) = self.table.skeletons.get(&digest) {
             return Ok(SkeletonUse::Known(*number));
         }
-        let literal = Content::put(self.store, &self.redactor.redact(literal))?;
+        let literal = self.writer.content(&self.redactor.redact(literal))?;
         let skeleton =
             Skeleton { part_kind: kind.tag(), role: template.role.tag(), literal, slots };
         let number = u32::try_from(self.table.skeletons.len()).expect("fewer than parts");
         self.table.skeletons.insert(digest, SkeletonNo::new(number));
         Ok(SkeletonUse::New(skeleton))
     }
+}
+
+fn count(redactions: usize) -> u32 {
+    u32::try_from(redactions).unwrap_or(u32::MAX)
 }
 
 fn slot_spans(template: &Template<'_>) -> Box<[(u32, u32)]> {

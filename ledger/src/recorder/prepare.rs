@@ -3,6 +3,8 @@
 
 use core::ops::Range;
 
+use sha2::{Digest as _, Sha256};
+
 use super::parts::RawKey;
 use crate::wire::outline::{Outline, outline};
 use crate::wire::overlay::{self, Mark};
@@ -22,6 +24,8 @@ pub struct PreparedItem {
     pub span: Range<usize>,
     /// Names its bytes without overlays.
     pub key: RawKey,
+    /// SHA-256 of those bytes; of no use to anybody who stores, unless redaction leaves them.
+    pub(super) digest: [u8; 32],
     /// Its overlays; offsets are in the item without them.
     pub marks: Vec<Mark>,
 }
@@ -98,11 +102,12 @@ fn has_some(member: &[u8]) -> Result<bool, ScanError> {
 }
 
 fn whole_item(body: &[u8], span: Range<usize>) -> PreparedItem {
-    let key = RawKey::of(body.get(span.clone()).unwrap_or_default());
-    PreparedItem { span, key, marks: Vec::new() }
+    let digest = Sha256::digest(body.get(span.clone()).unwrap_or_default()).into();
+    PreparedItem { span, key: RawKey::of_digest(&digest), digest, marks: Vec::new() }
 }
 
 fn item(body: &[u8], span: Range<usize>) -> PreparedItem {
     let stripped = overlay::strip(body.get(span.clone()).unwrap_or_default());
-    PreparedItem { span, key: RawKey::of(&stripped.base), marks: stripped.marks }
+    let digest = Sha256::digest(&stripped.base).into();
+    PreparedItem { span, key: RawKey::of_digest(&digest), digest, marks: stripped.marks }
 }

@@ -68,7 +68,7 @@ fn verdict(dir: &Path, good: &[Vec<u8>]) -> Verdict {
 }
 
 #[test]
-fn every_flipped_bit_of_a_segment_is_noticed() {
+fn s05_s06_every_flipped_bit_of_a_segment_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     create(dir.path(), &bodies(), Close::Seal);
     let segment = segments(dir.path()).remove(0);

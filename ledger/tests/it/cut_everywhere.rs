@@ -36,7 +36,7 @@ fn check_tail(tail: &Tail, cut: usize, ends: &[usize]) {
 }
 
 #[test]
-fn every_cut_gives_the_whole_frames_and_a_typed_tail() {
+fn s01_every_cut_gives_the_whole_frames_and_a_typed_tail() {
     let dir = tempfile::tempdir().unwrap();
     let (segment, bytes, ends) = one_segment(dir.path(), &bodies(), Close::Seal);
     assert_eq!(ends.len(), 1 + bodies().len() + 1, "all frames and the seal");
@@ -60,7 +60,7 @@ fn every_cut_gives_the_whole_frames_and_a_typed_tail() {
 }
 
 #[test]
-fn every_cut_can_be_continued_without_touching_the_old_segment() {
+fn s02_every_cut_can_be_continued_without_touching_the_old_segment() {
     let root = tempfile::tempdir().unwrap();
     // Three frames are enough, since every cut costs a dozen syncs.
     let bodies = &bodies()[2..];
@@ -86,7 +86,7 @@ fn every_cut_can_be_continued_without_touching_the_old_segment() {
 }
 
 #[test]
-fn every_cut_of_a_segment_that_another_follows_is_damage() {
+fn s17_every_cut_of_a_segment_that_another_follows_is_damage() {
     let dir = tempfile::tempdir().unwrap();
     let (segment, bytes, ends) = one_segment(dir.path(), &bodies(), Close::Seal);
     extend(dir.path(), 0xb, &bodies(), Close::Seal);

@@ -33,7 +33,7 @@ fn check_refused_by_writer(dir: &Path) {
 }
 
 #[test]
-fn a_zero_tail_was_never_written() {
+fn s03_a_zero_tail_was_never_written() {
     let dir = tempfile::tempdir().unwrap();
     let (segment, mut bytes, _) = open_log(dir.path());
     bytes.resize(bytes.len() + 4096, 0);
@@ -46,7 +46,7 @@ fn a_zero_tail_was_never_written() {
 }
 
 #[test]
-fn zeros_in_front_of_a_whole_frame_are_damage() {
+fn s04_zeros_in_front_of_a_whole_frame_are_damage() {
     let dir = tempfile::tempdir().unwrap();
     let (segment, mut bytes, ends) = open_log(dir.path());
     bytes[ends[2]..ends[3]].fill(0);
@@ -85,7 +85,7 @@ fn more_bytes_than_one_batch_are_damage() {
 }
 
 #[test]
-fn an_old_frame_behind_the_tail_is_damage() {
+fn s07_s18_an_old_frame_behind_the_tail_is_damage() {
     let dir = tempfile::tempdir().unwrap();
     let (segment, mut bytes, ends) = open_log(dir.path());
     bytes.extend_from_within(ends[1]..ends[2]);
@@ -179,7 +179,7 @@ fn a_whole_frame_beyond_the_stated_end_is_damage() {
 }
 
 #[test]
-fn swapped_segments_are_noticed_by_their_names() {
+fn s30_swapped_segments_are_noticed_by_their_names() {
     let dir = tempfile::tempdir().unwrap();
     create(dir.path(), &bodies(), Close::Seal);
     extend(dir.path(), 0xb, &bodies(), Close::Seal);
@@ -223,7 +223,7 @@ fn a_segment_of_another_ledger_is_refused() {
 }
 
 #[test]
-fn a_file_that_was_converted_as_text_says_what_to_do() {
+fn s33_a_file_that_was_converted_as_text_says_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     create(dir.path(), &bodies(), Close::Seal);
     let segment = segments(dir.path()).remove(0);
@@ -266,7 +266,7 @@ fn a_file_that_its_writer_did_not_live_to_use_is_a_torn_tail() {
 }
 
 #[test]
-fn a_read_only_folder_is_read_and_nothing_changes() {
+fn s32_a_read_only_folder_is_read_and_nothing_changes() {
     let dir = tempfile::tempdir().unwrap();
     create(dir.path(), &bodies(), Close::Drop);
     extend(dir.path(), 0xb, &bodies(), Close::Seal);

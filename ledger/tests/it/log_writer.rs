@@ -85,7 +85,7 @@ fn a_frame_states_what_was_durable_when_it_was_written() {
 }
 
 #[test]
-fn a_dropped_writer_leaves_no_seal_and_no_pending_frame() {
+fn s34_a_dropped_writer_leaves_no_seal_and_no_pending_frame() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = LogWriter::create(dir.path(), ident(1)).unwrap();
     writer.append(KIND, 1, 0, b"written").unwrap();

@@ -11,6 +11,8 @@ mod cut_everywhere;
 #[cfg(feature = "fs")]
 mod follow;
 #[cfg(test)]
+mod fuzzed;
+#[cfg(test)]
 #[cfg(feature = "fs")]
 mod identity;
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn disk() -> Arc<dyn Vfs> {
     LocalDisk::shared()
 }
 
-fn journal(dir: &Path, epoch: u32) -> Journal {
+pub(crate) fn journal(dir: &Path, epoch: u32) -> Journal {
     let ident = ident(epoch);
     let log = if dir.join("FORMAT").exists() {
         LogWriter::open(dir, Epoch(epoch), CREATED_UNIX_NS).unwrap()
@@ -143,7 +143,7 @@ fn s36_what_nothing_names_is_given_back_and_what_is_named_stays() {
     let first = journal(&dir, 1);
     record(&first, 0..20, true);
     record(&first, 20..24, false);
-    let blocked = gc(&disk(), &dir, Epoch(7)).unwrap_err();
+    let blocked = gc(&disk(), &dir, Epoch(7), false).unwrap_err();
     assert!(matches!(blocked, ledger::fs::GcError::Lock(_)), "{blocked:?}");
     first.seal().unwrap();
     let bodies = read(&dir).bodies();
@@ -152,7 +152,7 @@ fn s36_what_nothing_names_is_given_back_and_what_is_named_stays() {
     assert_eq!((plan.packs.len(), plan.packs[0].artifacts.len()), (1, 4));
     assert_eq!(files(&dir), before, "a plan changes nothing");
 
-    assert_eq!(gc(&disk(), &dir, Epoch(7)).unwrap(), plan);
+    assert_eq!(gc(&disk(), &dir, Epoch(7), false).unwrap(), plan);
     let store = StoreReader::open(&dir.join("art")).unwrap();
     assert_eq!(store.len(), 4);
     for (id, ..) in store.iter() {
@@ -161,13 +161,13 @@ fn s36_what_nothing_names_is_given_back_and_what_is_named_stays() {
     assert_eq!(read(&dir).bodies(), bodies);
     assert!(dir.join("quarantine/p-000001-00000001.pack").exists());
     // The next run empties the quarantine, and finds nothing more to do.
-    let next = gc(&disk(), &dir, Epoch(8)).unwrap();
+    let next = gc(&disk(), &dir, Epoch(8), false).unwrap();
     assert_eq!((next.packs.len(), next.removed.len()), (0, 2));
     assert_eq!(fs::read_dir(dir.join("quarantine")).unwrap().count(), 0);
 }
 
 #[test]
-fn threads_that_append_at_once_are_told_their_own_places() {
+fn s39_threads_that_append_at_once_are_told_their_own_places() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("run");
     let journal = journal(&dir, 1);

@@ -136,9 +136,22 @@ impl Blocks {
 
     /// The elements of the list of the message under a key, in order.
     pub(crate) fn elements(&self, literal: &[u8], key: &[u8]) -> Vec<ItemNo> {
-        let list = self.member(literal, key).and_then(|member| self.item(member)?.inner);
-        let count = list.and_then(|list| self.containers.get(list)).map_or(0, |it| it.items.len());
-        (0..count).filter_map(|index| Some((list?, index))).collect()
+        self.member(literal, key).map(|member| self.elements_in(member)).unwrap_or_default()
+    }
+
+    /// The member of the object that an item holds, by its key.
+    pub(crate) fn field(&self, literal: &[u8], item: ItemNo, key: &[u8]) -> Option<ItemNo> {
+        let inner = self.item(item)?.inner?;
+        let items = &self.containers.get(inner)?.items;
+        let is = |item: &Item| literal.get(item.key.clone()) == Some(key);
+        Some((inner, items.iter().position(is)?))
+    }
+
+    /// The items of the list or object that an item holds, in order.
+    pub(crate) fn elements_in(&self, item: ItemNo) -> Vec<ItemNo> {
+        let inner = self.item(item).and_then(|item| item.inner);
+        let count = inner.and_then(|at| self.containers.get(at)).map_or(0, |it| it.items.len());
+        (0..count).filter_map(|index| Some((inner?, index))).collect()
     }
 
     /// The bytes of an item.

@@ -14,6 +14,7 @@ mod place;
 mod replace;
 mod weight;
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -21,14 +22,17 @@ use artifacts::{ArtifactId, Source};
 use ledger::content::Content;
 use ledger::history::{History, Part};
 use ledger::id::PartNo;
+use ledger::wire::SlotKind;
 
 use super::ProjectError;
+use super::frame::Offer;
 use super::index::{Index, Unit, UnitKind};
 use super::measured::{Measure, Measured};
 use super::program::{Mask, Program, bit};
 use crate::measure::TokenCounter;
 use crate::memo::{Capped, Memo};
 use crate::policy::Op;
+use crate::projection::Assumption;
 use crate::text::Unknown;
 #[cfg(test)]
 pub(crate) use caps::Shown;
@@ -50,6 +54,8 @@ pub(crate) struct Instead {
     pub(crate) kept: u64,
     /// What is shown instead, in the first slot.
     pub(crate) text: Arc<str>,
+    /// It rests on what is not known, with the step: a request where the layer acts is refused.
+    pub(crate) unknown: Option<(usize, Unknown)>,
 }
 
 /// A unit as the caps leave it.
@@ -103,6 +109,12 @@ impl UnitEffect {
         self.instead.iter().find(|instead| instead.layer == layer)
     }
 
+    /// What stands in its place for layers of a mask and cannot be worked out, with the steps.
+    pub(crate) fn unknowns(&self, mask: Mask) -> impl Iterator<Item = (usize, Unknown)> {
+        let acting = self.instead.iter().filter(move |instead| mask & bit(instead.layer) != 0);
+        acting.filter_map(|instead| instead.unknown)
+    }
+
     /// True when the layer can act on this unit.
     pub(crate) fn is_for(&self, layer: usize) -> bool {
         self.removable & bit(layer) != 0 || self.instead(layer).is_some()
@@ -143,6 +155,8 @@ pub(crate) struct Effect {
     pub(crate) media: u32,
     /// First cap, in the policy's order, that looks at a text whose whole is not on record.
     pub(crate) sent_is_whole: Option<usize>,
+    /// What else is assumed of it.
+    pub(crate) assumes: Vec<Assumption>,
     /// First step that rests on something that is not known.
     pub(crate) unknown: Option<(usize, Unknown)>,
     /// One for each unit of the part.
@@ -161,12 +175,16 @@ type Chained = Result<(Vec<SlotCut>, bool), (usize, Unknown)>;
 
 /// Effects on all parts that were asked for.
 pub(crate) struct Effects<'h> {
-    history: &'h History,
-    source: &'h dyn Source,
-    memo: Option<&'h dyn Memo>,
+    pub(super) history: &'h History,
+    pub(super) source: &'h dyn Source,
+    pub(super) memo: Option<&'h dyn Memo>,
     /// Counts tokens exactly, where the caller brought one.
     pub(crate) counter: Option<&'h dyn TokenCounter>,
     parts: Vec<Option<Effect>>,
+    /// Tokens of parts around the messages, without what is cut out of them.
+    frames: BTreeMap<(PartNo, Vec<usize>), u64>,
+    /// Tools that parts offer.
+    pub(super) offers: BTreeMap<PartNo, Offer>,
 }
 
 impl core::fmt::Debug for Effects<'_> {
@@ -180,10 +198,19 @@ impl<'h> Effects<'h> {
         history: &'h History,
         source: &'h dyn Source,
         memo: Option<&'h dyn Memo>,
+        counter: Option<&'h dyn TokenCounter>,
     ) -> Self {
         let mut parts = Vec::new();
         parts.resize_with(history.parts().len(), || None);
-        Self { history, source, memo, counter: None, parts }
+        Self {
+            history,
+            source,
+            memo,
+            counter,
+            parts,
+            frames: BTreeMap::new(),
+            offers: BTreeMap::new(),
+        }
     }
 
     /// Sees to it that [`Effects::known`] knows a part.
@@ -207,8 +234,12 @@ impl<'h> Effects<'h> {
 
     /// A part that was learned before.
     pub(crate) fn known(&self, part: PartNo) -> &Effect {
-        let effect = self.parts.get(part.index()).and_then(Option::as_ref);
-        effect.expect("a part is learned before it enters a list")
+        self.learned(part).expect("a part is learned before it enters a list")
+    }
+
+    /// What is known of a part, if it was learned.
+    pub(crate) fn learned(&self, part: PartNo) -> Option<&Effect> {
+        self.parts.get(part.index()).and_then(Option::as_ref)
     }
 
     fn work_out(
@@ -243,6 +274,7 @@ impl<'h> Effects<'h> {
             effect.differing += u32::from(left.differs);
             effect.units.push(left);
         }
+        self.texts(number, part, program, &mut effect)?;
         if let Some((layer, stack)) = program.stack() {
             let (history, source) = (self.history, self.source);
             let measured = Measure { history, source, index, stack }.part(number, part)?;
@@ -260,7 +292,7 @@ impl<'h> Effects<'h> {
                     let Some(placed) = placed else { continue };
                     let text = self.history.text(first);
                     let differs = unit.slots.len() > 1 || !is(text, &placed.text);
-                    left.instead.push(Self::instead(program, layer, first, &placed.text, differs));
+                    left.instead.push(self.instead(program, layer, first, &placed.text, differs));
                 }
             }
             effect.stack = Some(measured);
@@ -280,6 +312,45 @@ impl<'h> Effects<'h> {
         Ok(effect)
     }
 
+    /// Caps texts that are no outputs.
+    fn texts(
+        &self,
+        number: PartNo,
+        part: &'h Part,
+        program: &Program<'_>,
+        effect: &mut Effect,
+    ) -> Result<(), ProjectError> {
+        let slots = &self.history.skeleton(part).slots;
+        let plain = ("", true, program.budget);
+        for (slot, (def, hole)) in slots.iter().zip(&part.holes).enumerate() {
+            let files = &program.texts.files;
+            if def.kind == SlotKind::USER_TEXT && !files.caps.is_empty() {
+                let cut = self.caps(number, alloc::vec![(slot, hole)], plain, files, program)?;
+                if let (Ok((cuts, _)), Some((step, _))) = (cut, files.caps.first())
+                    && !cuts.is_empty()
+                {
+                    effect.assumes.push(Assumption::NoFile { step: *step });
+                }
+            }
+            let Some(chain) = program.texts.of(def.kind) else { continue };
+            match self.caps(number, alloc::vec![(slot, hole)], plain, chain, program)? {
+                Ok((cuts, _)) => {
+                    for cut in cuts {
+                        effect.bytes = effect.bytes - hole.escaped_bytes + cut.capped.escaped_bytes;
+                        let sent = self.history.text(hole).len();
+                        effect.shown_bytes = effect.shown_bytes - sent + cut.capped.kept_bytes;
+                        effect.differing += u32::from(cut.capped.differs);
+                        effect.cuts.push(cut);
+                    }
+                }
+                Err(unknown) => {
+                    effect.unknown.get_or_insert(unknown);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn result(
         &self,
         number: PartNo,
@@ -297,7 +368,17 @@ impl<'h> Effects<'h> {
         };
         if let Some((step, _)) = chain.caps.first() {
             let mut whole = true;
-            let cuts = match self.caps(number, slots().collect(), unit, chain, program)? {
+            let tool = program.tool_name(unit.tool).unwrap_or_default();
+            let capped = |budget| {
+                self.caps(number, slots().collect(), (tool, unit.whole, budget), chain, program)
+            };
+            let mut found = capped(program.budget)?;
+            if let Err((step, Unknown::Amount)) = found {
+                // What is left of a window that nobody knows is taken to be enough.
+                effect.assumes.push(Assumption::WindowUnknown { step });
+                found = capped(program.budget.generous())?;
+            }
+            let cuts = match found {
                 Ok((cuts, known)) => {
                     whole = known;
                     cuts
@@ -309,6 +390,14 @@ impl<'h> Effects<'h> {
             };
             if !whole {
                 effect.sent_is_whole = Some(effect.sent_is_whole.map_or(*step, |s| s.min(*step)));
+            }
+            // What was cut may have been several texts to the client.
+            let streams = chain
+                .caps
+                .iter()
+                .find(|(_, step)| matches!(&step.op, Op::CapText(cap) if cap.per_stream));
+            if let Some((step, _)) = streams.filter(|_| !cuts.is_empty()) {
+                effect.assumes.push(Assumption::OneStream { step: *step });
             }
             for cut in cuts {
                 let Some(hole) = part.holes.get(cut.slot) else { continue };

@@ -10,9 +10,11 @@ use ledger::render::{Token, tokens};
 
 use super::blocks::{Cut, Left};
 use super::effect::SlotCut;
+use super::frame::FrameCuts;
 use super::list::{Ground, List};
 use super::program::Program;
 use crate::memo::Piece;
+use crate::policy::Step;
 use crate::view::{Segment, View};
 
 /// A message on its way into the view.
@@ -23,6 +25,13 @@ struct Message<'l> {
     layers: usize,
     refused: bool,
     cuts: &'l [Cut],
+}
+
+/// What is left of the parts around the messages.
+#[derive(Clone, Copy)]
+struct FrameView<'f> {
+    cuts: &'f FrameCuts,
+    refused: bool,
 }
 
 /// What is needed to lay a request out.
@@ -48,19 +57,66 @@ impl<'r, 'h> Layout<'r, 'h> {
         mut self,
         request: &Request,
         (head, tail): (&[PartNo], &[PartNo]),
-        list: &List,
+        (list, frame): (&List, &FrameCuts),
         refused: bool,
     ) -> View {
         let layers = if refused { 0 } else { self.program.layers().len() };
+        let frame = FrameView { cuts: frame, refused };
         for part in head {
-            self.frame(*part);
+            self.frame(*part, frame);
         }
+        self.messages(request, list, (0, layers), refused);
+        for part in tail {
+            self.frame(*part, frame);
+        }
+        View { segments: self.segments }
+    }
+
+    /// What is shown of each part around the messages.
+    pub(super) fn frames(
+        mut self,
+        parts: &[PartNo],
+        frame: &FrameCuts,
+        refused: bool,
+    ) -> Vec<(PartNo, Vec<Segment>)> {
+        let frame = FrameView { cuts: frame, refused };
+        let shown = parts.iter().map(|part| {
+            self.frame(*part, frame);
+            (*part, core::mem::take(&mut self.segments))
+        });
+        shown.collect()
+    }
+
+    /// The messages from a position on, and how many stand before them. Before the first one there
+    /// is no separator.
+    pub(super) fn from(
+        mut self,
+        request: &Request,
+        list: &List,
+        from: usize,
+        refused: bool,
+    ) -> (Vec<Segment>, usize) {
+        let layers = if refused { 0 } else { self.program.layers().len() };
+        let before = (0..from).filter(|position| list.reaches(*position, layers)).count();
+        let added = list.added(layers).filter(|added| added.at < from).count();
+        self.messages(request, list, (from, layers), refused);
+        (self.segments, before + added)
+    }
+
+    fn messages(
+        &mut self,
+        request: &Request,
+        list: &List,
+        (from, layers): (usize, usize),
+        refused: bool,
+    ) {
         let mut overlays = request.overlays();
-        let mut first_mark = 0;
+        let mut first_mark = overlays.iter().take_while(|mark| (mark.item as usize) < from).count();
+        overlays = overlays.get(first_mark..).unwrap_or_default();
         let mut shown = 0;
-        let mut added = list.added(layers).peekable();
+        let mut added = list.added(layers).filter(|added| added.at >= from).peekable();
         let no_cuts = Vec::new();
-        for position in 0..=list.len() {
+        for position in from..=list.len() {
             while let Some(added) = added.next_if(|added| added.at <= position) {
                 self.separate(&mut shown);
                 self.added(added.layer, &added.bytes);
@@ -81,10 +137,6 @@ impl<'r, 'h> Layout<'r, 'h> {
             }
             first_mark += count;
         }
-        for part in tail {
-            self.frame(*part);
-        }
-        View { segments: self.segments }
     }
 
     fn separate(&mut self, shown: &mut usize) {
@@ -101,8 +153,14 @@ impl<'r, 'h> Layout<'r, 'h> {
     }
 
     /// A part around the messages.
-    fn frame(&mut self, part: PartNo) {
-        self.part(part, &[], (0, &[]), |layout, slot| layout.slot(part, slot, &[]));
+    fn frame(&mut self, part: PartNo, frame: FrameView<'_>) {
+        if frame.refused {
+            self.part(part, &[], (0, &[]), |layout, slot| layout.slot(part, slot, &[]));
+            return;
+        }
+        let cuts = frame.cuts.of(part);
+        let slots = self.ground.effects.frame_cuts(part);
+        self.part(part, &[], (0, cuts), |layout, slot| layout.slot(part, slot, slots));
     }
 
     fn message(
@@ -216,6 +274,13 @@ impl<'r, 'h> Layout<'r, 'h> {
         self.segments.push(Segment::Inserted { step: *step, text, escape: hole.escape });
     }
 
+    /// The caps for a text that is no output.
+    fn text_caps(&self, part: PartNo, slot: usize) -> &'r [(usize, &'h Step)] {
+        let slots = &self.history.skeleton(self.history.part(part)).slots;
+        let chain = slots.get(slot).and_then(|def| self.program.texts.of(def.kind));
+        chain.map(|chain| chain.caps.as_slice()).unwrap_or_default()
+    }
+
     fn slot(&mut self, part: PartNo, slot: usize, cuts: &[SlotCut]) {
         let Some(hole) = self.history.part(part).holes.get(slot) else { return };
         let escape = hole.escape;
@@ -225,9 +290,13 @@ impl<'r, 'h> Layout<'r, 'h> {
             self.segments.push(Segment::Text { part, slot, range, found: false, escape });
             return;
         };
+        let program = self.program;
         let unit = self.ground.index.part(part).units.iter();
         let mut unit = unit.filter(|unit| unit.slots.iter().any(|s| usize::from(*s) == slot));
-        let caps = &self.program.chain(unit.next().and_then(|unit| unit.tool)).caps;
+        let caps = match unit.next() {
+            Some(unit) => program.chain(unit.tool).caps.as_slice(),
+            None => self.text_caps(part, slot),
+        };
         let found = cut.found;
         for piece in &cut.capped.pieces {
             self.segments.push(match piece {

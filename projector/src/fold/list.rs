@@ -16,13 +16,14 @@ use core::ops::Range;
 use ledger::event::Splice;
 use ledger::id::PartNo;
 
-use super::effect::{Effects, Instead};
+use super::effect::{Effect, Effects, Instead};
 use super::index::{Index, PairKey, UnitKind};
 use super::program::{Mask, before, bit};
 use super::said::Pen;
-use super::weigh;
+use super::weigh::{self, Scales};
 use crate::measure::Estimator;
 use crate::policy::op::Role as Says;
+use crate::projection::Assumption;
 use crate::text::Unknown;
 pub(crate) use entry::Sizes;
 use entry::{Entry, acting};
@@ -38,7 +39,7 @@ pub(crate) struct Ground<'g, 'h> {
     /// How the request at hand is written.
     pub(crate) pen: Pen,
     /// What tokens are counted by.
-    pub(crate) estimator: Estimator,
+    pub(crate) scales: Scales<'g>,
 }
 
 impl Ground<'_, '_> {
@@ -49,13 +50,13 @@ impl Ground<'_, '_> {
 
     /// A message that a layer adds, which shows this text.
     pub(crate) fn added(&self, layer: usize, at: usize, bytes: Arc<[u8]>, text: &str) -> Added {
-        let raw = weigh::raw(self.estimator, text, bytes.len() as u64);
-        Added { layer, at, tokens: weigh::tokens(self.estimator, raw), bytes }
+        let raw = self.scales.raw(text, bytes.len() as u64);
+        Added { layer, at, tokens: weigh::tokens(self.scales.estimator, raw), bytes }
     }
 
     /// How many ASCII characters have so many tokens.
     pub(crate) fn units_of(&self, tokens: u64) -> u64 {
-        match self.estimator {
+        match self.scales.estimator {
             Estimator::JsonU16x3Ceil => tokens.saturating_mul(3),
             Estimator::LcApprox33 => tokens.saturating_mul(33) / 10,
             _ => tokens.saturating_mul(4),
@@ -106,6 +107,8 @@ pub(crate) struct List {
     summaries: Vec<usize>,
     seen: BTreeMap<PartNo, u32>,
     call_at: BTreeMap<PairKey, (usize, usize)>,
+    /// All calls and results that have a key.
+    by_key: BTreeMap<PairKey, Vec<(usize, usize)>>,
     links: Vec<Link>,
     /// Links whose sides were left out by different layers.
     torn: BTreeSet<usize>,
@@ -116,12 +119,16 @@ pub(crate) struct List {
     /// For each step of the policy, messages with a text that it looks at and whose whole is not
     /// on record.
     not_whole: BTreeMap<usize, u64>,
+    /// What is assumed of messages, and of how many.
+    assumptions: BTreeMap<Assumption, u64>,
     /// For each step of the policy, messages for which it rests on what is not known.
     unknown: BTreeMap<usize, (u64, Unknown)>,
     /// For each layer, the stretch that it leaves out as a whole.
     gaps: Vec<Range<usize>>,
     /// For each layer, the first position that an earlier layer had left out and no longer does.
     revived: Vec<Option<usize>>,
+    /// Everything before this position is as it was when the list was last laid out.
+    same: usize,
 }
 
 impl List {
@@ -143,14 +150,17 @@ impl List {
             summaries: Vec::new(),
             seen: BTreeMap::new(),
             call_at: BTreeMap::new(),
+            by_key: BTreeMap::new(),
             links: Vec::new(),
             torn: BTreeSet::new(),
             sums: alloc::vec![Sizes::default(); layers + 1],
             text_bytes: 0,
             not_whole: BTreeMap::new(),
+            assumptions: BTreeMap::new(),
             unknown: BTreeMap::new(),
             gaps: alloc::vec![0..0; layers],
             revived: alloc::vec![None; layers],
+            same: 0,
         }
     }
 
@@ -199,6 +209,9 @@ impl List {
                 sums.add(&sizes(new));
             }
         }
+        let places = self.added.iter().filter(|it| it.layer == layer).chain(&added);
+        let first = places.map(|it| it.at).min().unwrap_or(0);
+        self.same = self.same.min(first);
         self.added.retain(|it| it.layer != layer);
         self.added.extend(added);
         self.added.sort_by_key(|it| (it.at, it.layer));
@@ -216,6 +229,11 @@ impl List {
     /// First step that looks at a text whose whole is not on record.
     pub(crate) fn not_whole(&self) -> Option<usize> {
         self.not_whole.keys().next().copied()
+    }
+
+    /// What is assumed of some message, beside that what was sent of it is whole.
+    pub(crate) fn assumption(&self) -> Option<Assumption> {
+        self.assumptions.keys().next().copied()
     }
 
     /// First step that rests on what is not known.
@@ -265,6 +283,11 @@ impl List {
     pub(crate) fn reaches(&self, position: usize, layer: usize) -> bool {
         let gone = |entry: &Entry| entry.dropped | entry.emptied;
         self.entries.get(position).is_some_and(|entry| gone(entry) & before(layer) == 0)
+    }
+
+    /// True when no layer before this one leaves the message out; it may say nothing any more.
+    pub(crate) fn stands(&self, position: usize, layer: usize) -> bool {
+        self.entries.get(position).is_some_and(|entry| entry.dropped & before(layer) == 0)
     }
 
     /// The first layer that acts on a unit, if any.
@@ -367,6 +390,11 @@ impl List {
             })
     }
 
+    /// The position before which nothing has changed since this was asked last.
+    pub(crate) fn take_same(&mut self) -> usize {
+        core::mem::replace(&mut self.same, self.entries.len())
+    }
+
     /// The first position that came back to a layer since it asked last.
     pub(crate) fn take_revived(&mut self, layer: usize) -> Option<usize> {
         self.revived.get_mut(layer).and_then(Option::take)
@@ -410,6 +438,9 @@ impl List {
                 UnitKind::Media => media.push((position, nth)),
                 UnitKind::Result => self.results.push((position, nth)),
             }
+            if let Some(key) = unit.key {
+                self.by_key.entry(key).or_default().push((position, nth));
+            }
             if unit.kind != UnitKind::Result {
                 continue;
             }
@@ -437,12 +468,7 @@ impl List {
             self.summaries.push(position);
         }
         self.text_bytes += effect.text_bytes;
-        if let Some((step, unknown)) = effect.unknown {
-            self.unknown.entry(step).or_insert((0, unknown)).0 += 1;
-        }
-        if let Some(step) = effect.sent_is_whole {
-            *self.not_whole.entry(step).or_default() += 1;
-        }
+        self.note_basis(effect);
         let units = alloc::vec![0; known.units.len()];
         let entry = Entry {
             part,
@@ -464,10 +490,16 @@ impl List {
 
     /// Forgets the messages from a position on.
     pub(crate) fn truncate(&mut self, ground: Ground<'_, '_>, to: usize) {
+        self.same = self.same.min(to);
         while self.entries.len() > to {
             let Some(entry) = self.entries.pop() else { return };
             let position = self.entries.len();
             let effect = ground.effects.known(entry.part);
+            for key in ground.index.part(entry.part).units.iter().filter_map(|unit| unit.key) {
+                if let Some(units) = self.by_key.get_mut(&key) {
+                    units.pop();
+                }
+            }
             for (layer, sums) in self.sums.iter_mut().enumerate() {
                 let counted = (self.estimator, self.removing);
                 sums.take(&entry.sizes(effect, before(layer), counted));
@@ -476,8 +508,14 @@ impl List {
             if let Some((step, _)) = effect.unknown {
                 self.forget_unknown(step);
             }
+            for (step, _) in entry.unknowns(effect) {
+                self.forget_unknown(step);
+            }
             if let Some(step) = effect.sent_is_whole {
-                decrease(&mut self.not_whole, step);
+                decrease(&mut self.not_whole, &step);
+            }
+            for assumption in &effect.assumes {
+                decrease(&mut self.assumptions, assumption);
             }
             if let Some(count) = self.seen.get_mut(&entry.part) {
                 *count -= 1;
@@ -506,6 +544,23 @@ impl List {
         }
     }
 
+    /// Counts what a new message rests on.
+    fn note_basis(&mut self, effect: &Effect) {
+        if let Some(unknown) = effect.unknown {
+            self.note_unknown(unknown);
+        }
+        if let Some(step) = effect.sent_is_whole {
+            *self.not_whole.entry(step).or_default() += 1;
+        }
+        for assumption in &effect.assumes {
+            *self.assumptions.entry(*assumption).or_default() += 1;
+        }
+    }
+
+    fn note_unknown(&mut self, (step, unknown): (usize, Unknown)) {
+        self.unknown.entry(step).or_insert((0, unknown)).0 += 1;
+    }
+
     fn forget_unknown(&mut self, step: usize) {
         let Some((count, _)) = self.unknown.get_mut(&step) else { return };
         *count -= 1;
@@ -522,11 +577,20 @@ impl List {
         (position, unit): (usize, usize),
         acts: bool,
     ) {
+        let acted = self.is_acted_on(position, unit, layer);
         self.change(ground, layer, position, |entry| {
             let Some(mask) = entry.units.get_mut(unit) else { return };
             *mask = if acts { *mask | bit(layer) } else { *mask & !bit(layer) };
             entry.touched = entry.units.iter().fold(0, |all, mask| all | mask);
         });
+        let instead = self.instead(ground, (position, unit), layer);
+        if let Some(unknown) = instead.and_then(|instead| instead.unknown) {
+            match (acted, acts) {
+                (false, true) => self.note_unknown(unknown),
+                (true, false) => self.forget_unknown(unknown.0),
+                _ => {}
+            }
+        }
         if bit(layer) & self.removing != 0 {
             self.tear(position);
         }
@@ -626,6 +690,7 @@ impl List {
         change: impl FnOnce(&mut Entry),
     ) {
         let Some(entry) = self.entries.get_mut(position) else { return };
+        self.same = self.same.min(position);
         let effect = ground.effects.known(entry.part);
         let counted = (self.estimator, self.removing);
         for (layer, sums) in self.sums.iter_mut().enumerate().skip(layer + 1) {
@@ -646,11 +711,11 @@ impl List {
 }
 
 /// Takes one off a count; a count that is gone leaves the map.
-fn decrease(counts: &mut BTreeMap<usize, u64>, key: usize) {
-    if let Some(count) = counts.get_mut(&key) {
+fn decrease<K: Ord>(counts: &mut BTreeMap<K, u64>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {
-            counts.remove(&key);
+            counts.remove(key);
         }
     }
 }

@@ -7,14 +7,17 @@
 use alloc::vec::Vec;
 
 use ledger::history::{Change, History};
+use ledger::wire::SlotKind;
 use sha2::{Digest as _, Sha256};
 
 use super::index::{Index, ToolNo, UnitKind};
+use super::weigh;
 use crate::measure::Estimator;
 use crate::policy::op::{
-    EmptyMessages, KeepReasoning, MediaAction, Orphan, Replace, Stack, SummarySource,
+    EmptyMessages, KeepReasoning, MediaAction, Orphan, Replace, Stack, SummarySource, Tools,
 };
 use crate::policy::{Budget, KeepUnit, Metric, Op, Policy, STEPS_MAX, Step, TextKind};
+use crate::stage::result::is_wrapped;
 
 const _: () = assert!(STEPS_MAX <= 64, "a mask has 64 bits");
 
@@ -49,6 +52,23 @@ pub(crate) struct Chain<'p> {
     pub(crate) caps: Vec<(usize, &'p Step)>,
     /// SHA-256 of what decides what the caps leave of a text.
     pub(crate) id: [u8; 32],
+    /// Some cap reads what the client has written around an output.
+    pub(crate) wrapped: bool,
+}
+
+impl<'p> Chain<'p> {
+    fn new(policy: &Policy, caps: Vec<(usize, &'p Step)>, name: Option<&[u8]>) -> Self {
+        let id = if caps.is_empty() { [0; 32] } else { chain_id(policy, &caps, name) };
+        let wrapped = caps.iter().any(|(_, step)| is_wrapped(&step.op));
+        Self { caps, id, wrapped }
+    }
+
+    /// The caps of a policy for texts of a kind that are no outputs.
+    fn of_kind(policy: &'p Policy, steps: &'p [Step], kind: TextKind) -> Self {
+        let steps = steps.iter().enumerate();
+        let caps = steps.filter(|(_, it)| is_cap(&it.op) && it.applies.to_kind(kind));
+        Self { wrapped: false, ..Self::new(policy, caps.collect(), None) }
+    }
 }
 
 /// A policy made ready for one run.
@@ -59,6 +79,10 @@ pub(crate) struct Program<'p> {
     layers: Vec<(usize, &'p Step)>,
     /// By tool, the unknown one last.
     tools: Vec<ToolProgram<'p>>,
+    /// Caps for texts that are no outputs.
+    pub(crate) texts: TextChains<'p>,
+    /// Which tools are offered.
+    pub(crate) offers: Vec<&'p Tools>,
     /// Some layer counts tokens of single messages or results.
     pub(crate) counts_tokens: bool,
     /// Layers that take units out.
@@ -71,6 +95,49 @@ pub(crate) struct Program<'p> {
     pub(crate) recorded_summary_tokens: Option<u64>,
 }
 
+/// Caps for texts that are no outputs.
+#[derive(Debug)]
+pub(crate) struct TextChains<'p> {
+    user: Chain<'p>,
+    assistant: Chain<'p>,
+    instructions: Chain<'p>,
+    /// Caps for contents of files: nothing on the wire tells them from what the user says.
+    pub(crate) files: Chain<'p>,
+}
+
+impl<'p> TextChains<'p> {
+    fn new(policy: &'p Policy, steps: &'p [Step]) -> Self {
+        let of = |kind| Chain::of_kind(policy, steps, kind);
+        Self {
+            user: of(TextKind::UserText),
+            assistant: of(TextKind::AssistantText),
+            instructions: of(TextKind::Instructions),
+            files: of(TextKind::FileBlock),
+        }
+    }
+
+    /// The caps for what fills a slot, where it is no output.
+    pub(crate) fn of(&self, kind: SlotKind) -> Option<&Chain<'p>> {
+        let chain = match kind {
+            SlotKind::USER_TEXT => &self.user,
+            SlotKind::ASSISTANT_TEXT => &self.assistant,
+            SlotKind::SYSTEM_TEXT => &self.instructions,
+            _ => return None,
+        };
+        (!chain.caps.is_empty()).then_some(chain)
+    }
+
+    /// True where texts around the messages may be cut.
+    pub(crate) fn cuts_instructions(&self) -> bool {
+        self.instructions_step().is_some()
+    }
+
+    /// The first step that cuts instructions.
+    pub(crate) fn instructions_step(&self) -> Option<usize> {
+        self.instructions.caps.first().map(|(step, _)| *step)
+    }
+}
+
 #[derive(Debug)]
 struct ToolProgram<'p> {
     name: Option<Vec<u8>>,
@@ -80,7 +147,8 @@ struct ToolProgram<'p> {
 }
 
 impl<'p> Program<'p> {
-    pub(crate) fn new(policy: &'p Policy, steps: &'p [Step], index: &Index) -> Self {
+    /// `counts`: tokens can be counted by a vocabulary.
+    pub(crate) fn new(policy: &'p Policy, steps: &'p [Step], index: &Index, counts: bool) -> Self {
         let steps = steps.get(..STEPS_MAX).unwrap_or(steps);
         let layers = steps.iter().enumerate().filter(|(_, step)| !is_cap(&step.op));
         let layers = layers.flat_map(|numbered| {
@@ -92,7 +160,9 @@ impl<'p> Program<'p> {
         let names = index.tools().iter().map(|name| Some(name.as_slice()));
         let tools = names.chain([None]).map(|name| ToolProgram::new(policy, steps, &layers, name));
         let tools = tools.collect();
-        let counts_tokens = steps.iter().any(counts_tokens) && policy.estimator != Estimator::None;
+        let counts_tokens = (steps.iter().any(counts_tokens)
+            && policy.estimator != Estimator::None)
+            || (counts && weigh::is_exact(policy.estimator));
         let budget = Budget { window: window(policy), ..Budget::default() };
         let mask = |is: &dyn Fn(&Op) -> bool| {
             let layers = layers.iter().enumerate().filter(|(_, (_, step))| is(&step.op));
@@ -100,8 +170,14 @@ impl<'p> Program<'p> {
         };
         let removing = mask(&removes);
         let keeping = mask(&keeps_empty);
+        let offers = steps.iter().filter_map(|step| match &step.op {
+            Op::Tools(tools) => Some(tools),
+            _ => None,
+        });
         Self {
             policy,
+            texts: TextChains::new(policy, steps),
+            offers: offers.collect(),
             layers,
             tools,
             counts_tokens,
@@ -248,10 +324,10 @@ impl<'p> ToolProgram<'p> {
             |step: &Step| step.applies.to_kind(TextKind::ToolResult) && step.applies.to(name);
         let caps = steps.iter().enumerate().filter(|(_, s)| is_cap(&s.op) && is_for(s));
         let caps: Vec<_> = caps.collect();
-        let id = if caps.is_empty() { [0; 32] } else { chain_id(policy, &caps, name) };
+        let chain = Chain::new(policy, caps, name);
         let bits = layers.iter().enumerate().filter(|(_, (_, step))| is_for(step));
         let layers = bits.fold(0, |mask, (layer, _)| mask | bit(layer));
-        Self { name: name.map(<[u8]>::to_vec), chain: Chain { caps, id }, layers }
+        Self { name: name.map(<[u8]>::to_vec), chain, layers }
     }
 }
 

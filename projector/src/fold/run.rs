@@ -4,11 +4,12 @@ use ledger::event::{Answered, Overlay};
 use ledger::history::History;
 
 use super::blocks::Left;
+use super::frame::FrameCuts;
 use super::list::{Ground, Sizes};
 use super::program::{Program, before};
 use super::usage::{Rests, Used, used};
 use super::{Layer, ProjectError, State, support, weigh};
-use crate::measure;
+use crate::measure::{self, Estimator};
 use crate::policy::op::{OverflowAction, Replace, Summary};
 use crate::policy::{At, Basis, Calibrate, Metric, Op, Step, Trigger, ViewKind};
 use crate::projection::{Account, Assumption};
@@ -27,7 +28,7 @@ pub(super) struct Run<'r, 'h> {
     pub(super) history: &'h History,
     pub(super) program: &'r Program<'h>,
     pub(super) ground: Ground<'r, 'h>,
-    pub(super) frame_bytes: u64,
+    pub(super) frame: &'r FrameCuts,
     pub(super) separator_bytes: u64,
     pub(super) marks: &'r [Overlay],
     pub(super) state: &'r mut State,
@@ -47,6 +48,10 @@ impl<'h> Run<'_, 'h> {
             if self.state.refused.is_some() {
                 // What a request needs that cannot be worked out, all later ones rest on.
                 return Ok(outcome);
+            }
+            let external = self.program.policy.estimator == Estimator::External;
+            if acts && external && support::needs_an_estimate(&step.op) {
+                self.assume(Assumption::ForeignTokenizer { step: *index });
             }
             if acts && step.at == At::Server {
                 self.assume(Assumption::ServerEdit { step: *index });
@@ -69,12 +74,19 @@ impl<'h> Run<'_, 'h> {
     /// Takes up what a layer has left out for good, so that its trigger sees what is left.
     fn prepare(&mut self, layer: usize, step: &Step) {
         let State { list, layers, .. } = &mut *self.state;
-        let Some(Layer::Kept(memory)) = layers.get_mut(layer) else { return };
-        match &step.op {
-            Op::Window(op) if step.at != At::Request => {
+        match (&step.op, layers.get_mut(layer)) {
+            (Op::Window(op), Some(Layer::Kept(memory))) if step.at != At::Request => {
                 window::prepare(list, self.ground, (layer, op), memory);
             }
-            Op::Summary(op) => summary::prepare(list, self.ground, (layer, op), memory),
+            (Op::Summary(op), Some(Layer::Kept(memory))) => {
+                summary::prepare(list, self.ground, (layer, op), memory);
+            }
+            (Op::ClearResults(op), Some(Layer::Clear(state))) if op.sticky => {
+                clear::take_up(list, self.ground, (layer, op), state);
+            }
+            (_, Some(Layer::Kept(memory))) if support::lasts(step) => {
+                memory.take_up_units(list, self.ground, layer);
+            }
             _ => {}
         }
     }
@@ -141,7 +153,8 @@ impl<'h> Run<'_, 'h> {
                 }
             }
             (Op::Inject(op), Some(Layer::Kept(_))) => {
-                inject::run(list, ground, (layer, op), acts);
+                let done = inject::run(list, ground, (layer, op), acts);
+                self.injected(index, done);
             }
             (Op::OnOverflow(op), Some(Layer::Kept(memory))) => {
                 let free = op.free_tokens.filter(|_| op.action == OverflowAction::Unwind);
@@ -154,6 +167,14 @@ impl<'h> Run<'_, 'h> {
             self.refuse(index, "an amount rests on what is not known of the run");
         }
         Ok(())
+    }
+
+    fn injected(&mut self, index: usize, done: inject::Done) {
+        match done {
+            inject::Done::Texts => {}
+            inject::Done::Placeholders => self.assume(Assumption::InjectedSize { step: index }),
+            inject::Done::Unknown => self.refuse(index, support::NOT_ON_RECORD),
+        }
     }
 
     fn summary(&mut self, layer: usize, (index, step, op): (usize, &Step, &Summary), acts: bool) {
@@ -225,10 +246,12 @@ impl<'h> Run<'_, 'h> {
         if step.at == At::Server && self.program.policy.view == ViewKind::Wire {
             return false;
         }
-        // What was left out for good is left out before anything is looked at.
-        let lasting = step.at != At::Request && matches!(step.op, Op::Window(_) | Op::Summary(_));
-        let view = layer + usize::from(lasting);
-        let fires = step.trigger.is_none_or(|trigger| self.fires(view, index, &trigger));
+        // What was done for good is done before anything is looked at: a harness that keeps its
+        // own history sees it as it has left it.
+        let view = layer + usize::from(support::lasts(step));
+        let list = &self.state.list;
+        let own = list.sums(view).cleared - list.sums(layer).cleared.min(list.sums(view).cleared);
+        let fires = step.trigger.is_none_or(|trigger| self.fires((view, own), index, &trigger));
         let sums = self.state.list.sums(view);
         let rests = step.at == At::Overflow || matches!(step.op, Op::OnOverflow(_));
         let overflows = if rests { self.overflows(view, index) } else { None };
@@ -268,8 +291,9 @@ impl<'h> Run<'_, 'h> {
         Some(tokens > window)
     }
 
-    /// True when the trigger fires: it looks at what the steps before have left.
-    fn fires(&mut self, layer: usize, index: usize, trigger: &Trigger) -> bool {
+    /// True when the trigger fires: it looks at what the steps before have left, and the step
+    /// itself, where what it does lasts. `own`: results that the step has cleared.
+    fn fires(&mut self, (layer, own): (usize, u64), index: usize, trigger: &Trigger) -> bool {
         let sums = self.state.list.sums(layer);
         let budget = self.program.budget;
         let (found, rests) = match trigger.metric {
@@ -282,8 +306,9 @@ impl<'h> Run<'_, 'h> {
                 let (used, rests) = self.usage(trigger.basis, layer);
                 (budget.window.unwrap_or_default().saturating_sub(used), rests)
             }
-            Metric::ToolUses => (sums.calls, Rests::OnRecord),
-            Metric::ToolResults => (sums.results, Rests::OnRecord),
+            // Cleared results, and their calls, are there still; they do not count again.
+            Metric::ToolUses => (sums.calls.saturating_sub(own), Rests::OnRecord),
+            Metric::ToolResults => (sums.results.saturating_sub(own), Rests::OnRecord),
             Metric::Messages | Metric::Items | Metric::Events => (sums.messages, Rests::OnRecord),
         };
         let unknown = trigger.metric == Metric::RemainingTokens && budget.window.is_none();
@@ -318,7 +343,11 @@ impl<'h> Run<'_, 'h> {
             u64::try_from(tokens.div_ceil(1000)).unwrap_or(u64::MAX)
         };
         if policy.calibrate == Calibrate::None {
-            return (safe(own), Rests::OnRecord);
+            let tokens = safe(own);
+            return match policy.estimator {
+                Estimator::External => (tokens, Rests::foreign(tokens)),
+                _ => (tokens, Rests::OnRecord),
+            };
         }
         match self.state.usage {
             Some(usage) => {
@@ -332,7 +361,7 @@ impl<'h> Run<'_, 'h> {
     fn estimate(&self, layer: usize) -> u64 {
         let estimator = self.program.policy.estimator;
         if self.program.counts_tokens && weigh::reads(estimator) {
-            return self.state.list.sums(layer).tokens;
+            return self.state.list.sums(layer).tokens + self.frame.tokens;
         }
         estimator.tokens(self.body_bytes(layer))
     }
@@ -383,7 +412,7 @@ impl<'h> Run<'_, 'h> {
         };
         let marks: u64 = self.marks.iter().filter(stays).map(|mark| mark.bytes.len()).sum();
         let marks = marks - self.marks_in_cuts(layer);
-        self.frame_bytes + bytes + gaps + marks
+        self.frame.bytes + bytes + gaps + marks
     }
 
     /// Bytes of marks on blocks that layers have taken out.
@@ -409,6 +438,7 @@ impl<'h> Run<'_, 'h> {
         let layer = if acts { self.program.layers().len() } else { 0 };
         let list = &self.state.list;
         let sums = list.sums(layer);
+        let frame = self.frame;
         let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
         let body_bytes = self.body_bytes(layer);
         let dropped = list.len() as u64 - (sums.messages - sums.added);
@@ -416,12 +446,12 @@ impl<'h> Run<'_, 'h> {
             body_bytes,
             recorded_bytes,
             tokens: self.estimate(layer),
-            hidden_bytes: list.text_bytes() - sums.shown_bytes,
+            hidden_bytes: list.text_bytes() - sums.shown_bytes + frame.hidden_bytes,
             capped_results: narrow(sums.capped),
             cleared_results: narrow(sums.cleared),
             dropped_messages: narrow(dropped),
             broken_pairs: narrow(list.broken(layer) as u64),
-            changed: sums.differing > 0 || dropped > 0 || sums.added > 0,
+            changed: sums.differing > 0 || dropped > 0 || sums.added > 0 || frame.differs,
             stack: outcome.account,
         }
     }

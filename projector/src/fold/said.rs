@@ -116,7 +116,12 @@ impl Pen {
 
 /// A summary that nobody has made: it says so, and has the size that is assumed for it.
 pub(crate) fn placeholder(messages: usize, tokens: u64, units: u64) -> String {
-    let mut text = alloc::format!("[summary of {messages} messages, assumed: {tokens} tokens]");
+    assumed(&alloc::format!("summary of {messages} messages"), tokens, units)
+}
+
+/// A text that is not on record: it says what it stands for, and has the size that is assumed.
+pub(crate) fn assumed(what: &str, tokens: u64, units: u64) -> String {
+    let mut text = alloc::format!("[{what}, assumed: {tokens} tokens]");
     let wanted = usize::try_from(units).unwrap_or(usize::MAX).min(4 << 20);
     if text.len() < wanted {
         text.push(' ');

@@ -334,7 +334,7 @@ impl<'h> Projector<'h> {
                 Layer::Clear(state) => *state = ClearState::restored(kept.sticky.clone()),
                 Layer::Kept(memory) => {
                     let (sticky, gone) = (kept.sticky.clone(), kept.gone.clone());
-                    *memory = Memory::restored(sticky, gone, kept.placed);
+                    **memory = Memory::restored(sticky, gone, kept.placed);
                 }
                 Layer::Stack => {}
             }

@@ -3,29 +3,26 @@
 //! the first request on at which it would have to act. No step is ever left out silently.
 
 use super::program::{counts_tokens, is_cap};
+use super::weigh::is_exact;
 use crate::measure::Estimator;
-use crate::policy::op::{InjectKind, MediaAction, OverflowAction, SummarySource};
+use crate::policy::op::{MediaAction, OverflowAction, SummarySource};
 use crate::policy::{At, KeepUnit, Metric, Op, Policy, Step, TextKind, Unit};
 
 /// The first step that cannot be carried out, from 0, and why.
 pub(super) fn unsupported(policy: &Policy, counts: bool) -> Option<(usize, &'static str)> {
-    let counted = |step: &Step| counts_tokens(step) && needs_counter(policy.estimator, counts);
+    let counted = |step: &Step| counts_tokens(step) && is_exact(policy.estimator) && !counts;
     policy.steps.iter().enumerate().find_map(|(index, step)| {
         let counter = counted(step).then_some("the estimator needs a counter of tokens");
         counter.or_else(|| reason(policy, step)).map(|reason| (index, reason))
     })
 }
 
-fn needs_counter(estimator: Estimator, counts: bool) -> bool {
-    match estimator {
-        Estimator::External => true,
-        Estimator::TiktokenCl100k | Estimator::TiktokenO200k => !counts,
-        _ => false,
-    }
-}
-
 fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
-    if !step.applies.to_kind(TextKind::ToolResult) {
+    if step.applies.to_kind(TextKind::ToolArguments) {
+        return Some("arguments are JSON: `cap_args` cuts the texts in them");
+    }
+    let results = step.applies.to_kind(TextKind::ToolResult);
+    if !results && !matches!(step.op, Op::CapText(_) | Op::CapLines(_)) {
         return Some("only tool results are acted on");
     }
     if is_cap(&step.op) && step.trigger.is_some() {
@@ -39,39 +36,50 @@ fn reason(policy: &Policy, step: &Step) -> Option<&'static str> {
         return Some("the policy names no estimator for what the step counts");
     }
     match &step.op {
-        Op::CapText(cap) if cap.per_stream => Some("streams of an output are not told apart"),
-        Op::Inject(inject) => inject.items.iter().find_map(|item| match item.kind {
-            InjectKind::Text => None,
-            _ => Some("what would be added is not on record: only fixed texts are added"),
-        }),
         Op::TotalCap(cap) if cap.unit != Unit::Bytes => Some("a total is counted in bytes only"),
         Op::Stack(_) if step.trigger.is_some() || policy.steps.len() != 1 => {
             Some("a `stack` is the only step of its policy and has no trigger")
         }
-        Op::Tools(tools) => {
-            let all = tools.only.is_empty()
-                && tools.exclude.is_empty()
-                && tools.deferred.is_empty()
-                && tools.max_tokens.is_none();
-            (!all).then_some("tool schemas are not chosen")
+        Op::Tools(_) if step.trigger.is_some() => {
+            Some("tools are chosen for all requests, or for none")
         }
         _ => None,
     }
 }
 
 /// True for a step that counts tokens of single messages or results, whatever its trigger.
-fn needs_an_estimate(op: &Op) -> bool {
+pub(super) fn needs_an_estimate(op: &Op) -> bool {
     match op {
         Op::ClearResults(clear) => clear.min_size_tokens > 0 || clear.keep.unit == KeepUnit::Tokens,
         Op::Window(window) => {
-            window.keep.as_ref().is_some_and(|keep| keep.unit == KeepUnit::Tokens)
+            window.unwind_until_free.is_some()
+                || window.keep.as_ref().is_some_and(|keep| keep.unit == KeepUnit::Tokens)
+        }
+        Op::CapArgs(cap) => {
+            cap.keep_window_per_mille.is_some()
+                || cap.keep.as_ref().is_some_and(|keep| keep.unit == KeepUnit::Tokens)
+        }
+        Op::Summary(summary) => {
+            let retain = &summary.retain;
+            retain.recent_tokens.is_some() || retain.user_messages_tokens.is_some()
         }
         _ => false,
     }
 }
 
+/// True for a step that does what it does for good.
+pub(super) fn lasts(step: &Step) -> bool {
+    match &step.op {
+        Op::Window(_) | Op::Summary(_) => step.at != At::Request,
+        Op::ClearResults(clear) => clear.sticky,
+        Op::DedupeReads(reads) => reads.sticky || step.at == At::Event,
+        Op::DropReasoning(_) | Op::Media(_) | Op::CapArgs(_) => step.at == At::Event,
+        _ => false,
+    }
+}
+
 /// Why a step that acts could not be carried out. A snapshot keeps the place in this list.
-pub(super) const WHY: [&str; 10] = [
+pub(super) const WHY: [&str; 11] = [
     AGAIN,
     "a summary is due here, and none is on record for this range and these inputs",
     "the deterministic summary is not made",
@@ -82,7 +90,10 @@ pub(super) const WHY: [&str; 10] = [
     "no summary is on record whose size could be assumed",
     "results that stay beside a summary are not cut before it",
     "the summary on record was made from other inputs",
+    NOT_ON_RECORD,
 ];
+/// A text that would be added, and of which nothing is known.
+pub(super) const NOT_ON_RECORD: &str = "what would be added here is not on record";
 /// For a reason that the list does not have.
 pub(super) const AGAIN: &str = "an earlier request of the conversation was refused";
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::effect::Shown;
 use crate::memo::Piece;
 use crate::policy::{CapText, Shape, Unit};
-use crate::stage::cap;
+use crate::text::{self, Context, cap_text};
 
 /// Where a character of a shown text comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,21 @@ type Traced = Vec<(char, From)>;
 /// Cuts a text whose characters know where they come from.
 fn trace(traced: Traced, step: usize, cap: &CapText) -> Traced {
     let text: String = traced.iter().map(|(c, _)| *c).collect();
-    let Some(cut) = cap::cut(cap, &text) else { return traced };
-    let head = text[..cut.head.end].chars().count();
-    let tail = text[cut.tail.start..].chars().count();
-    let marker = cut.marker.chars().map(|c| (c, From::Marker(step)));
-    let kept = traced[..head].iter().copied().chain(marker);
-    kept.chain(traced[traced.len() - tail..].iter().copied()).collect()
+    let Some(cut) = cap_text(cap, &text, &Context::default()).unwrap() else { return traced };
+    let mut left = Traced::new();
+    for piece in &cut.pieces {
+        match piece {
+            text::Piece::Kept(range) => {
+                let [from, to] = [range.start, range.end].map(|at| text[..at].chars().count());
+                left.extend(&traced[from..to]);
+            }
+            text::Piece::Inserted(marker) => {
+                left.extend(marker.chars().map(|c| (c, From::Marker(step))));
+            }
+            text::Piece::Half(_) => panic!("no cap of these cuts through a character"),
+        }
+    }
+    left
 }
 
 /// The characters that pieces stand for.
@@ -68,7 +77,7 @@ fn caps() -> Vec<CapText> {
 }
 
 fn capped<'t>(shown: Shown<'t>, nth: usize, cap: &CapText) -> Shown<'t> {
-    match crate::text::cap_text(cap, &shown.text, &crate::text::Context::default()).unwrap() {
+    match cap_text(cap, &shown.text, &Context::default()).unwrap() {
         Some(left) => shown.then(nth, &left),
         None => shown,
     }

@@ -2,6 +2,8 @@
 
 use ledger::event::Usage;
 
+use crate::measure::EXTERNAL_ERROR_PER_MILLE;
+
 /// Tokens that a provider has reported in all, by its own sum where it gives one.
 pub(super) fn used(usage: &Usage) -> Option<u64> {
     let parts = [
@@ -23,6 +25,13 @@ pub(super) enum Rests {
     Estimate { error: u64 },
     /// An estimate where the provider's count was asked for and is not on record.
     NoUsage,
+}
+
+impl Rests {
+    /// A count that stands for one of a tokenizer that is not at hand.
+    pub(super) fn foreign(tokens: u64) -> Self {
+        Self::Estimate { error: tokens.saturating_mul(EXTERNAL_ERROR_PER_MILLE) / 1000 }
+    }
 }
 
 /// What a provider has reported for the last request with a report, beside the estimates.

@@ -6,22 +6,51 @@
 
 use ledger::wire::Role;
 
-use crate::measure::{DSH_BLOCK, Estimator};
+use crate::measure::{DSH_BLOCK, Estimator, TokenCounter};
 
-/// What a text adds to its message.
-pub(crate) fn raw(estimator: Estimator, text: &str, written_bytes: u64) -> u64 {
-    match estimator {
-        Estimator::B4Ceil | Estimator::CodexItem | Estimator::JsonB4x13 => written_bytes,
-        Estimator::LcApprox | Estimator::LcApprox33 => text.chars().count() as u64,
-        Estimator::JsonU16x3Ceil => text.encode_utf16().count() as u64,
-        _ => tokens_of(estimator, text),
+/// What texts are weighed by: an estimator, and the counter that it may need.
+#[derive(Clone, Copy)]
+pub(crate) struct Scales<'c> {
+    pub(crate) estimator: Estimator,
+    pub(crate) counter: Option<&'c dyn TokenCounter>,
+}
+
+impl Scales<'_> {
+    /// What a text adds to its message.
+    pub(crate) fn raw(self, text: &str, written_bytes: u64) -> u64 {
+        match self.estimator {
+            _ if !reads(self.estimator) => written_bytes,
+            Estimator::LcApprox | Estimator::LcApprox33 => text.chars().count() as u64,
+            Estimator::JsonU16x3Ceil => text.encode_utf16().count() as u64,
+            _ => self.tokens_of(text),
+        }
+    }
+
+    /// Tokens of a text by itself. Where nothing counts it, a quarter of its bytes: a policy
+    /// without estimator asks for no number that something rests on.
+    pub(crate) fn tokens_of(self, text: &str) -> u64 {
+        let estimator = self.estimator;
+        match estimator {
+            // What a message adds is not part of a text.
+            Estimator::LcApprox => (text.chars().count() as u64).div_ceil(4),
+            Estimator::LcApprox33 => (text.chars().count() as u64 * 10).div_ceil(33),
+            _ => estimator
+                .text(text, self.counter)
+                .unwrap_or_else(|| (text.len() as u64).div_ceil(4)),
+        }
+    }
+}
+
+impl core::fmt::Debug for Scales<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Scales of {}", self.estimator.id())
     }
 }
 
 /// Tokens of a message with this raw measure.
 pub(crate) fn tokens(estimator: Estimator, raw: u64) -> u64 {
     match estimator {
-        Estimator::B4Ceil | Estimator::CodexItem => raw.div_ceil(4),
+        Estimator::B4Ceil | Estimator::CodexItem | Estimator::External => raw.div_ceil(4),
         Estimator::JsonB4x13 => raw.div_ceil(4) * 13 / 10,
         Estimator::LcApprox => raw.div_ceil(4) + 3,
         Estimator::LcApprox33 => raw.saturating_mul(10).div_ceil(33) + 3,
@@ -31,22 +60,21 @@ pub(crate) fn tokens(estimator: Estimator, raw: u64) -> u64 {
     }
 }
 
-/// Tokens of a text by itself; an estimator that needs a counter takes a quarter of the bytes.
-pub(crate) fn tokens_of(estimator: Estimator, text: &str) -> u64 {
-    match estimator {
-        // What a message adds is not part of a text.
-        Estimator::LcApprox => (text.chars().count() as u64).div_ceil(4),
-        Estimator::LcApprox33 => (text.chars().count() as u64 * 10).div_ceil(33),
-        _ => estimator.text(text, None).unwrap_or_else(|| (text.len() as u64).div_ceil(4)),
-    }
-}
-
 /// True where the texts themselves have to be read.
 pub(crate) fn reads(estimator: Estimator) -> bool {
     !matches!(
         estimator,
-        Estimator::B4Ceil | Estimator::CodexItem | Estimator::JsonB4x13 | Estimator::None
+        Estimator::B4Ceil
+            | Estimator::CodexItem
+            | Estimator::JsonB4x13
+            | Estimator::External
+            | Estimator::None
     )
+}
+
+/// True where names of tools, and what stands around the messages, count as they are.
+pub(crate) fn is_exact(estimator: Estimator) -> bool {
+    matches!(estimator, Estimator::TiktokenCl100k | Estimator::TiktokenO200k)
 }
 
 /// What a message adds to its texts before they are measured.

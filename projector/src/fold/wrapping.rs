@@ -12,6 +12,7 @@ use ledger::history::History;
 use ledger::id::{PartNo, ToolCallId};
 
 use super::ProjectError;
+use crate::measure::TokenCounter;
 use crate::memo::{Capped, Piece};
 use crate::policy::{Budget, Op};
 use crate::stage::result::{self, Basis, Known, Made};
@@ -32,6 +33,7 @@ type Wrapped = (Option<Arc<Capped>>, Option<Basis>);
 pub(super) struct Wrapping<'h> {
     pub(super) history: &'h History,
     pub(super) source: &'h dyn Source,
+    pub(super) counter: Option<&'h dyn TokenCounter>,
 }
 
 impl Wrapping<'_> {
@@ -61,7 +63,7 @@ impl Wrapping<'_> {
             _ => None,
         };
         let make = |values: &[(&str, &str)]| {
-            result::make(steps, sent, known, &Context { values, budget, counter: None })
+            result::make(steps, sent, known, &Context { values, budget, counter: self.counter })
         };
         let made = match make(&[("tool", tool)]) {
             Made::Unknown(_, Unknown::Value) => {

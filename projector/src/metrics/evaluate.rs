@@ -3,27 +3,28 @@
 //! The recorded policy is evaluated first. What it shows is what another policy's numbers are
 //! measured against.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use artifacts::Source;
-use ledger::history::History;
-use ledger::id::PartNo;
+use ledger::history::{History, Request};
+use ledger::id::{PartNo, RequestId};
 
 use super::cache::{Ask, Charge, Simulator};
 use super::evidence::{Anchor, Evidence};
 use super::line::{Class, Line, Recall, SEEDS};
 use super::outline::{Outline, TextNo};
 use super::prices::ModelPrice;
-use super::prompt::{Prompt, Shown, Sizes, Step, Texts};
+use super::prompt::{Next, Prompt, Shown, Sizes, Step, Texts};
 use super::rulebook::Rulebook;
 use super::scale::Scale;
 use super::signs;
-use crate::fold::{Index, ProjectError, Projector, Shared};
+use crate::fold::{Advance, Index, ProjectError, Projector, Shared};
+use crate::measure::TokenCounter;
 use crate::memo::Memo;
 use crate::policy::Policy;
-use crate::projection::Account;
+use crate::projection::{Account, Fidelity, Projection};
 
 /// Bytes of an output that random deletion leaves out together.
 pub const RANDOM_BYTES: usize = 256;
@@ -100,6 +101,8 @@ pub struct Facts<'f> {
     pub ground: &'f Ground,
     /// What caps leave of texts.
     pub memo: &'f dyn Memo,
+    /// Counts tokens for the estimators that need a vocabulary.
+    pub counter: Option<&'f dyn TokenCounter>,
     /// By request.
     pub terms: &'f [Terms<'f>],
     /// Tokens of bytes.
@@ -134,6 +137,44 @@ pub fn evaluate(
     policy: &Policy,
     base: Option<&[Line]>,
 ) -> Result<Vec<Line>, ProjectError> {
+    let shared = Shared { index: &facts.ground.index, memo: facts.memo, counter: facts.counter };
+    let mut projector = Projector::with(facts.history, facts.source, policy, shared);
+    let outline = &facts.ground.outline;
+    walk(facts, base, &mut |_number, request| {
+        let Advance { fidelity, account, frame, stay, items } = projector.advance(request)?;
+        Ok(Made { fidelity, account, next: Next::changed(outline, frame, stay, items) })
+    })
+}
+
+/// The same for requests that something else than a policy makes: it is asked for them in order, by
+/// their index and id.
+///
+/// # Errors
+/// A text is missing or damaged, or what `next` says.
+pub fn evaluate_views(
+    facts: Facts<'_>,
+    base: Option<&[Line]>,
+    next: &mut dyn FnMut(usize, RequestId) -> Result<Projection, ProjectError>,
+) -> Result<Vec<Line>, ProjectError> {
+    let outline = &facts.ground.outline;
+    walk(facts, base, &mut |number, request| {
+        let Projection { fidelity, account, view, .. } = next(number, request)?;
+        Ok(Made { fidelity, account, next: Next::whole(outline, view) })
+    })
+}
+
+/// A request that was made.
+struct Made {
+    fidelity: Fidelity,
+    account: Account,
+    next: Next,
+}
+
+fn walk(
+    facts: Facts<'_>,
+    base: Option<&[Line]>,
+    make: &mut dyn FnMut(usize, RequestId) -> Result<Made, ProjectError>,
+) -> Result<Vec<Line>, ProjectError> {
     let mut run = Run {
         facts,
         base,
@@ -142,11 +183,10 @@ pub fn evaluate(
         sizes: Sizes::default(),
         user_turns: BTreeMap::new(),
     };
-    let shared = Shared { index: &facts.ground.index, memo: facts.memo };
-    let mut projector = Projector::with(facts.history, facts.source, policy, shared);
     let mut lines = Vec::with_capacity(facts.history.requests().len());
-    for request in 0..facts.history.requests().len() {
-        lines.push(run.request(&mut projector, request)?);
+    for (number, request) in facts.history.requests().iter().enumerate() {
+        let made = make(number, request.captured.request)?;
+        lines.push(run.request(request, made, number)?);
     }
     Ok(lines)
 }
@@ -165,20 +205,18 @@ struct Run<'f, 'b> {
 impl<'f> Run<'f, '_> {
     fn request(
         &mut self,
-        projector: &mut Projector<'f>,
+        request: &Request,
+        made: Made,
         number: usize,
     ) -> Result<Line, ProjectError> {
         let Facts { history, source, ground, scale, .. } = self.facts;
-        let missing = ProjectError::NoSuchRequest { ordinal: number as u64 + 1 };
-        let request = history.requests().get(number).ok_or(missing)?;
-        let projection = projector.projection(request.captured.request)?;
         let lane_no = request.session().number();
         let mut lane = self.lanes.remove(&lane_no).unwrap_or_default();
         lane.output_bytes.resize(ground.outline.tools().len(), 0);
         let texts = Texts { history, source, outline: &ground.outline };
-        let account = projection.account;
-        let step = lane.prompt.step(texts, scale, &mut self.sizes, request, projection.view)?;
-        self.outputs(&mut lane, number, &step);
+        let Made { fidelity, account, next } = made;
+        let step = lane.prompt.step(texts, scale, &mut self.sizes, request, next)?;
+        let [left, entered] = self.outputs(&mut lane, number, &step);
         let terms = self.facts.terms.get(number).copied().unwrap_or_default();
         let charge = self.charge(lane_no, &lane, &terms, &step, &account);
         let bytes = lane.prompt.bytes();
@@ -204,7 +242,7 @@ impl<'f> Run<'f, '_> {
         let line = Line {
             request: number,
             lane: lane_no,
-            fidelity: projection.fidelity,
+            fidelity,
             account,
             class,
             voices: *lane.prompt.voices(),
@@ -221,6 +259,9 @@ impl<'f> Run<'f, '_> {
             signs: (lane.signs, base.map_or(lane.signs, |base| base.signs.1)),
             dead_bytes: lane.dead_bytes,
             user_turn_lost: self.user_turn_lost(lane_no, &lane, number),
+            notices: lane.prompt.notices(),
+            left,
+            entered,
         };
         self.lanes.insert(lane_no, lane);
         Ok(line)
@@ -254,8 +295,9 @@ impl<'f> Run<'f, '_> {
         }))
     }
 
-    /// What is shown of outputs, and for how long nobody has needed it.
-    fn outputs(&self, lane: &mut Lane, number: usize, step: &Step) {
+    /// What is shown of outputs, and for how long nobody has needed it. Gives back the outputs that
+    /// are no longer shown, and those that were not.
+    fn outputs(&self, lane: &mut Lane, number: usize, step: &Step) -> [Vec<TextNo>; 2] {
         let ground = self.facts.ground;
         let uses = &ground.evidence.last_use;
         let last_use = |text: TextNo| uses.get(text as usize).copied().flatten();
@@ -266,6 +308,10 @@ impl<'f> Run<'f, '_> {
         let bytes: u64 = ended.map(|range| range.len() as u64).sum();
         lane.dead_bytes += bytes;
         lane.next = number;
+        let touched = step.gone.iter().chain(&step.come).map(|shown| shown.text);
+        let touched: BTreeSet<TextNo> = touched.collect();
+        let before: BTreeSet<TextNo> =
+            touched.iter().copied().filter(|text| lane.shown.contains_key(text)).collect();
         for gone in &step.gone {
             let Some(ranges) = lane.shown.get_mut(&gone.text) else { continue };
             if let Some(at) = ranges.iter().position(|range| *range == gone.range) {
@@ -295,6 +341,10 @@ impl<'f> Run<'f, '_> {
                 lane.dead_bytes += bytes;
             }
         }
+        let is_shown = |text: &TextNo| lane.shown.contains_key(text);
+        let left = before.iter().copied().filter(|text| !is_shown(text)).collect();
+        let entered = touched.difference(&before).copied().filter(|text| is_shown(text)).collect();
+        [left, entered]
     }
 
     /// Bytes of a range, and lines of it that say how something went.

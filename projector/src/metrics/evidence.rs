@@ -1,9 +1,9 @@
 //! What the model's answers take from outputs of tools: the open-loop sign that it needed them.
 //!
-//! An anchor of an answer is a word of it (an identifier, a path, a number) that stands in an
-//! output which the model had been shown, and nowhere else that it had been shown. It weighs more
-//! the fewer outputs have it. Paraphrase, arithmetic and what is concluded from absence leave no
-//! anchor: what is found is a lower bound on use.
+//! An anchor of an answer is a word of it (an identifier, a path, a number) or a whole line that
+//! stands in an output which the model had been shown, and nowhere else that it had been shown. It
+//! weighs more the fewer outputs have it. Paraphrase, arithmetic and what is concluded from absence
+//! leave no anchor: what is found is a lower bound on use.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -22,6 +22,8 @@ use crate::fold::ProjectError;
 pub const WORD_BYTES_MIN: usize = 12;
 /// Words with a digit are anchors from this many bytes on.
 pub const NUMBER_BYTES_MIN: usize = 6;
+/// Lines of at least this many bytes, without white space at their ends, are anchors.
+pub const LINE_BYTES_MIN: usize = 24;
 /// A word that stands in outputs more often than this is no evidence of anything.
 pub const OCCURRENCES_MAX: usize = 4096;
 
@@ -97,6 +99,67 @@ pub(crate) fn words<'t>(text: &'t [u8], json: bool, mut found: impl FnMut(Range<
             found(from..text.len(), word);
         }
     }
+}
+
+/// Calls `found` with each line that may be an anchor: its range, and its bytes. Escapes of JSON
+/// text are undone; a line number that a tool has put before a line is no part of it.
+pub(crate) fn spans(text: &[u8], json: bool, mut found: impl FnMut(Range<usize>, &[u8])) {
+    if json {
+        // Strings of arguments: what stands between two quotes that are not escaped.
+        let plain = unescaped(text);
+        for line in plain.split(|byte| matches!(byte, b'\n' | 0)) {
+            span(line, 0, &mut found);
+        }
+        return;
+    }
+    let mut start = 0;
+    for line in text.split(|byte| *byte == b'\n') {
+        span(line, start, &mut found);
+        start += line.len() + 1;
+    }
+}
+
+fn span(line: &[u8], start: usize, found: &mut impl FnMut(Range<usize>, &[u8])) {
+    let head = line.len() - line.trim_ascii_start().len();
+    let rest = line.get(head..).unwrap_or_default();
+    let number = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_numbered = number > 0 && matches!(rest.get(number), Some(b'\t' | b':' | b'|'));
+    let head = head + if is_numbered { number + 1 } else { 0 };
+    let rest = line.get(head..).unwrap_or_default();
+    let lead = rest.len() - rest.trim_ascii_start().len();
+    let inner = rest.trim_ascii();
+    // A single word is found as such.
+    if inner.len() >= LINE_BYTES_MIN && inner.contains(&b' ') {
+        found(start + head + lead..start + head + lead + inner.len(), inner);
+    }
+}
+
+/// The strings of a JSON text with their escapes undone, each ended by a byte 0. Escapes by number
+/// are left as they are: they stand in no output.
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => plain.push(0),
+            b'\\' => match bytes.next() {
+                Some(b'n') => plain.push(b'\n'),
+                Some(b't') => plain.push(b'\t'),
+                Some(b'r') => plain.push(b'\r'),
+                Some(escaped @ (b'"' | b'\\' | b'/')) => plain.push(*escaped),
+                Some(other) => plain.extend([b'\\', *other]),
+                None => plain.push(b'\\'),
+            },
+            other => plain.push(*other),
+        }
+    }
+    plain
+}
+
+/// Calls `found` with each word and each line that may be an anchor.
+pub(crate) fn anchors(text: &[u8], json: bool, mut found: impl FnMut(Range<usize>, &[u8])) {
+    words(text, json, &mut found);
+    spans(text, json, found);
 }
 
 /// One, with 32 bits behind the point.
@@ -184,7 +247,7 @@ impl Evidence {
         for (no, output) in (0..).zip(outline.outputs()) {
             let Some(text) = outline.text(history, no) else { continue };
             let bytes = text.read(source)?;
-            self::words(&bytes, false, |range, word| {
+            anchors(&bytes, false, |range, word| {
                 if let Some(word) = words.number(word) {
                     words.found(word, Place { text: no, range }, output.found);
                 }
@@ -216,7 +279,7 @@ fn answers(
                 ItemKind::Thinking | ItemKind::Opaque => continue,
             };
             let bytes = item.text.read(source)?;
-            words(&bytes, json, |_range, word| found(request, word));
+            anchors(&bytes, json, |_range, word| found(request, word));
         }
     }
     Ok(())
@@ -358,7 +421,7 @@ impl<'t> Timeline<'t> {
     }
 
     fn exclude(&mut self, lane: u32, bytes: &[u8], json: bool) {
-        words(bytes, json, |_range, word| {
+        anchors(bytes, json, |_range, word| {
             if let Some(word) = self.words.number(word) {
                 self.elsewhere.insert((lane, word));
             }
@@ -396,6 +459,27 @@ mod tests {
         check(r"a\nlong_identifier_1", false, &["nlong_identifier_1"]);
         check("tail_of_the_text", false, &["tail_of_the_text"]);
         check(r"tail_of_the_text\", true, &["tail_of_the_text"]);
+        check("", false, &[]);
+    }
+
+    #[test]
+    fn lines_are_found_without_numbers_and_white_space_and_with_escapes_undone() {
+        let check = |text: &str, json: bool, wanted: &[&str]| {
+            let mut found = Vec::new();
+            spans(text.as_bytes(), json, |range, line| {
+                let line = core::str::from_utf8(line).unwrap();
+                assert!(json || &text[range] == line);
+                found.push(alloc::string::String::from(line));
+            });
+            assert_eq!(found, wanted, "{text}");
+        };
+        let line = "let total = first + second;";
+        check(&[line, "\nshort line\n"].concat(), false, &[line]);
+        check(&["  12\t    ", line, "  \r\n"].concat(), false, &[line]);
+        check(&["7:", line].concat(), false, &[line]);
+        check("one_word_that_is_long_enough_to_be_a_line", false, &[]);
+        let json = r#"{"old":"    let total = first + second;\n\tsay(\"it is\", total, again);"}"#;
+        check(json, true, &[line, "say(\"it is\", total, again);"]);
         check("", false, &[]);
     }
 

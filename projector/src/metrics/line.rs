@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 
 use super::cache::Charge;
+use super::notice::Notices;
+use super::outline::TextNo;
 use super::prices::Cost;
 use super::prompt::Voices;
 use crate::projection::{Account, Fidelity};
@@ -131,6 +133,12 @@ pub struct Line {
     pub dead_bytes: u64,
     /// The newest message of a person is not shown.
     pub user_turn_lost: bool,
+    /// What the policy says of what it leaves out of outputs.
+    pub notices: Notices,
+    /// Outputs that the conversation's request before shows and this one does not.
+    pub left: Vec<TextNo>,
+    /// Outputs that this request shows and the one before does not.
+    pub entered: Vec<TextNo>,
 }
 
 impl Line {

@@ -106,6 +106,12 @@ impl Sums {
     }
 }
 
+/// Which of so many clusters a draw of a resampling takes.
+pub fn drawn(seed: u64, resampling: u64, draw: u64, clusters: usize) -> usize {
+    let word = mix(mix(seed, resampling), draw);
+    usize::try_from((u128::from(word) * clusters as u128) >> 64).unwrap_or(0)
+}
+
 /// Works the bounds out. `flip` is the probability, in millionths, with which a cosmetic
 /// difference flips an outcome at most.
 pub fn outcomes(runs: &[Scored], flip: u64, seed: u64) -> Outcomes {
@@ -128,9 +134,7 @@ pub fn outcomes(runs: &[Scored], flip: u64, seed: u64) -> Outcomes {
     for resampling in 0..RESAMPLINGS {
         let mut sums = Sums::default();
         for draw in 0..clusters.len() as u64 {
-            let word = mix(mix(seed, resampling), draw);
-            let at = (u128::from(word) * clusters.len() as u128) >> 64;
-            if let Some(drawn) = usize::try_from(at).ok().and_then(|at| clusters.get(at)) {
+            if let Some(drawn) = clusters.get(drawn(seed, resampling, draw, clusters.len())) {
                 sums.add(drawn);
             }
         }
@@ -151,6 +155,154 @@ pub fn outcomes(runs: &[Scored], flip: u64, seed: u64) -> Outcomes {
         worst: all.worst(),
         assumed: all.assumed(flip),
         interval: Bounds { low: at(&lows, 25), high: at(&highs, 975) },
+    }
+}
+
+/// Draws of a policy in a run, and the run's outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The cluster (task) that it is of.
+    pub cluster: u64,
+    /// Its outcome, in millionths, at most [`ONE`].
+    pub score: u64,
+    /// For each draw, whether it drew the policy that is asked about, and its probability in
+    /// millionths; `None`: the policy of some request was not drawn, or one draw has two answers.
+    pub draws: Option<Vec<(bool, u32)>>,
+}
+
+/// Why runs are not weighted by propensities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotWeighted {
+    /// No request has a propensity: a policy that is always followed gives a run that it changes
+    /// the weight 0.
+    NoneOnRecord,
+    /// Some request of a run has none, or one draw has two answers.
+    SomeMissing,
+    /// The policy was drawn in no run.
+    NeverDrawn,
+    /// No run followed it at every draw.
+    NeverFollowed,
+    /// A weight is larger than what estimates are made of.
+    TooUnlikely,
+}
+
+impl NotWeighted {
+    /// What is said of it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoneOnRecord => "no propensity is on record",
+            Self::SomeMissing => "the propensity of some request is not on record",
+            Self::NeverDrawn => "the policy was never drawn",
+            Self::NeverFollowed => "no run followed the policy at every draw",
+            Self::TooUnlikely => "a run that followed the policy is too unlikely to be weighted",
+        }
+    }
+}
+
+/// Largest weight of a run.
+pub const WEIGHT_MAX: u64 = 1_000_000;
+
+/// Means of outcomes under the policy, by runs that were weighted with one over the probability of
+/// what was drawn. In millionths; they may be above [`ONE`], and the last below 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weighted {
+    /// Runs that followed the policy at every draw.
+    pub followed: u64,
+    /// So many runs of equal weight would say as much, in thousandths.
+    pub effective_per_mille: u64,
+    /// Inverse propensity scoring.
+    pub ips: u64,
+    /// The same, over the sum of weights.
+    pub snips: u64,
+    /// Doubly robust: the outcome of a task's other runs, corrected by weighted differences.
+    pub dr: i64,
+}
+
+/// The weight of a run, in millionths: 0 where it does not follow the policy.
+fn weight(draws: &[(bool, u32)]) -> Result<u128, NotWeighted> {
+    let mut weight = u128::from(ONE);
+    for (followed, millionths) in draws {
+        if !followed {
+            return Ok(0);
+        }
+        weight = weight * u128::from(ONE) / u128::from(*millionths).max(1);
+        if weight > u128::from(ONE) * u128::from(WEIGHT_MAX) {
+            return Err(NotWeighted::TooUnlikely);
+        }
+    }
+    Ok(weight)
+}
+
+/// Works the means out.
+///
+/// # Errors
+/// Why they would say nothing.
+pub fn weighted(runs: &[Drawn]) -> Result<Weighted, NotWeighted> {
+    if runs.iter().all(|run| run.draws.as_ref().is_none_or(Vec::is_empty)) {
+        return Err(NotWeighted::NoneOnRecord);
+    }
+    let mut weights = Vec::with_capacity(runs.len());
+    let mut is_drawn = false;
+    for run in runs {
+        let draws = run.draws.as_ref().filter(|draws| !draws.is_empty());
+        let draws = draws.ok_or(NotWeighted::SomeMissing)?;
+        is_drawn |= draws.iter().any(|(followed, _)| *followed);
+        weights.push(weight(draws)?);
+    }
+    let sum: u128 = weights.iter().sum();
+    if sum == 0 {
+        return Err(if is_drawn { NotWeighted::NeverFollowed } else { NotWeighted::NeverDrawn });
+    }
+    let others = Others::of(runs);
+    let count = runs.len() as u128;
+    let (mut scored, mut squares, mut robust) = (0_u128, 0_u128, 0_i128);
+    for (run, weight) in runs.iter().zip(&weights) {
+        let score = run.score.min(ONE);
+        scored += weight * u128::from(score);
+        squares += weight * weight / u128::from(ONE);
+        let model = others.mean(run);
+        let off = i128::from(score) - i128::from(model);
+        robust += i128::from(model) * i128::from(ONE) + weight.cast_signed() * off;
+    }
+    let narrow = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+    let robust = robust / count.cast_signed() / i128::from(ONE);
+    Ok(Weighted {
+        followed: weights.iter().filter(|weight| **weight > 0).count() as u64,
+        effective_per_mille: narrow(sum * sum / u128::from(ONE) * 1000 / squares.max(1)),
+        ips: narrow(scored / count / u128::from(ONE)),
+        snips: narrow(scored / sum),
+        dr: i64::try_from(robust).unwrap_or(i64::MAX),
+    })
+}
+
+/// Sums of outcomes by cluster, and of all.
+#[derive(Debug, Default)]
+struct Others {
+    clusters: BTreeMap<u64, (u64, u64)>,
+    all: (u64, u64),
+}
+
+impl Others {
+    fn of(runs: &[Drawn]) -> Self {
+        let mut others = Self::default();
+        for run in runs {
+            let cluster = others.clusters.entry(run.cluster).or_default();
+            for (sum, count) in [cluster, &mut others.all] {
+                *sum += run.score.min(ONE);
+                *count += 1;
+            }
+        }
+        others
+    }
+
+    /// The mean of the other runs of the same cluster; of all others where there are none. A run
+    /// says nothing about itself, so that the correction stays without bias.
+    fn mean(&self, run: &Drawn) -> u64 {
+        let without = |(sum, count): (u64, u64)| {
+            sum.saturating_sub(run.score.min(ONE)).checked_div(count.saturating_sub(1))
+        };
+        let cluster = self.clusters.get(&run.cluster).copied().and_then(without);
+        cluster.or_else(|| without(self.all)).unwrap_or(0)
     }
 }
 
@@ -211,4 +363,49 @@ mod tests {
         assert_eq!((one.interval, one.clusters), (one.assumed, 1));
         assert_eq!(outcomes(&[], 0, 1).runs, 0);
     }
+
+    fn drawn(cluster: u64, score: u64, draws: &[(bool, u32)]) -> Drawn {
+        Drawn { cluster, score, draws: Some(draws.to_vec()) }
+    }
+
+    #[test]
+    fn runs_that_followed_a_policy_stand_for_those_that_might_have() {
+        // Of four runs two followed a policy of probability one half: weights 2, 2, 0, 0.
+        let half = 500_000;
+        let runs = [
+            drawn(1, ONE, &[(true, half)]),
+            drawn(1, 0, &[(true, half)]),
+            drawn(2, ONE, &[(false, half)]),
+            drawn(2, ONE, &[(false, half)]),
+        ];
+        let found = weighted(&runs).unwrap();
+        assert_eq!((found.followed, found.ips, found.snips), (2, 500_000, 500_000));
+        assert_eq!(found.effective_per_mille, 2000);
+        // Models: 0, 1, 1, 1; corrections: 2 x (1 - 0), 2 x (0 - 1). (3 + 2 - 2) / 4.
+        assert_eq!(found.dr, 750_000);
+        // Two draws multiply: one over a quarter.
+        let twice = [drawn(1, ONE, &[(true, half), (true, half)]), drawn(2, 0, &[(false, half)])];
+        assert_eq!(weighted(&twice).unwrap().ips, 2 * ONE);
+        assert_eq!(weighted(&twice).unwrap().snips, ONE);
+    }
+
+    #[test]
+    fn what_cannot_be_weighted_is_refused_with_its_reason() {
+        let never = Drawn { cluster: 0, score: 0, draws: None };
+        assert_eq!(weighted(&[]), Err(NotWeighted::NoneOnRecord));
+        assert_eq!(weighted(core::slice::from_ref(&never)), Err(NotWeighted::NoneOnRecord));
+        let one = drawn(0, ONE, &[(true, ONE_IN_TWO)]);
+        assert_eq!(weighted(&[one.clone(), never]), Err(NotWeighted::SomeMissing));
+        let other = drawn(0, ONE, &[(false, ONE_IN_TWO)]);
+        assert_eq!(weighted(&[other]), Err(NotWeighted::NeverDrawn));
+        let partly = drawn(0, ONE, &[(true, ONE_IN_TWO), (false, ONE_IN_TWO)]);
+        assert_eq!(weighted(&[partly]), Err(NotWeighted::NeverFollowed));
+        assert_eq!(
+            weighted(&[drawn(0, 0, &[(true, 1), (true, 1)])]),
+            Err(NotWeighted::TooUnlikely)
+        );
+        assert!(weighted(&[one]).is_ok());
+    }
+
+    const ONE_IN_TWO: u32 = 500_000;
 }

@@ -5,6 +5,7 @@
 //! the part itself where it has none.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use artifacts::{ArtifactId, Source};
@@ -237,6 +238,20 @@ impl Outline {
         let output = self.outputs.get(text as usize)?;
         let place = (output.part, output.slot);
         text_of(history, place, self.is_copy(output, text))
+    }
+
+    /// The bytes of an output; none for a number that is none.
+    ///
+    /// # Errors
+    /// It is missing or damaged.
+    pub fn read(
+        &self,
+        history: &History,
+        source: &dyn Source,
+        text: TextNo,
+    ) -> Result<Arc<[u8]>, ProjectError> {
+        let Some(content) = self.text(history, text) else { return Ok(Arc::from([])) };
+        Ok(Arc::from(&*content.read(source)?))
     }
 
     /// True when the text is the copy that was found for the slot where it stands first.

@@ -10,10 +10,10 @@ use core::ops::Range;
 use artifacts::Source;
 use ledger::history::{History, Request};
 use ledger::id::PartNo;
-use ledger::render::{self, RenderError};
 use ledger::wire::{Escape, PartKind};
 
 use super::cache::{Block, Said, Section};
+use super::notice::{self, Notices};
 use super::outline::{Outline, PartOutline, TextNo, Voice, is_long};
 use super::scale::Scale;
 use crate::fold::ProjectError;
@@ -41,7 +41,11 @@ struct Message {
     blocks: usize,
     shown: Vec<Shown>,
     voices: Voices,
+    notices: Notices,
 }
+
+/// A part around the messages, and what of it is shown.
+pub(crate) type Framed = (PartNo, Vec<Segment>);
 
 /// What changed with a request.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +79,7 @@ pub(crate) struct Sizes {
 /// A conversation under a policy.
 #[derive(Debug, Default)]
 pub(crate) struct Prompt {
-    frame: Vec<PartNo>,
+    frame: Vec<Framed>,
     frame_blocks: usize,
     frame_voices: Voices,
     items: Vec<Segment>,
@@ -84,6 +88,7 @@ pub(crate) struct Prompt {
     /// Bytes up to the end of each block.
     ends: Vec<u64>,
     voices: Voices,
+    notices: Notices,
 }
 
 impl Prompt {
@@ -105,12 +110,17 @@ impl Prompt {
         &self.voices
     }
 
+    pub(crate) fn notices(&self) -> Notices {
+        self.notices
+    }
+
     /// True when a part is among the messages.
     pub(crate) fn has(&self, part: PartNo) -> bool {
         self.messages.iter().rev().any(|message| message.part == Some(part))
     }
 
-    /// Goes on to the next view of the conversation.
+    /// Goes on to the next request of the conversation: keeps so many leading messages, and takes
+    /// up those behind them.
     ///
     /// # Errors
     /// A text is missing or damaged.
@@ -120,37 +130,25 @@ impl Prompt {
         scale: Scale,
         sizes: &mut Sizes,
         request: &Request,
-        view: View,
+        next: Next,
     ) -> Result<Step, ProjectError> {
+        let Next { frame, mut stay, mut items } = next;
         let mut step = Step { before_bytes: self.bytes(), ..Step::default() };
-        let (frame, items) = split(texts.outline, view);
         let same_frame = frame == self.frame;
-        let old_blocks = core::mem::take(&mut self.blocks);
-        let old_ends = core::mem::take(&mut self.ends);
-        let same = if same_frame { common(&self.items, &items) } else { 0 };
-        // Whole messages only.
-        let whole = |end: usize| items.get(end).is_none_or(|next| *next == Segment::Separator);
-        let stay = self.messages.iter().take_while(|m| m.segments.end <= same);
-        let mut stay = stay.count();
-        while stay > 0 && !self.messages.get(stay - 1).is_some_and(|m| whole(m.segments.end)) {
-            stay -= 1;
-        }
         if !same_frame {
+            // What stands before the messages is another, so that all of them are read anew.
+            items = self.all_items(stay, items);
             stay = 0;
         }
+        let (old_items, kept, stay) = self.take_up(stay, items, same_frame);
         let blocks_stay = match stay.checked_sub(1).and_then(|at| self.messages.get(at)) {
             Some(message) => message.blocks,
             None if same_frame => self.frame_blocks,
             None => 0,
         };
-        self.blocks.extend_from_slice(old_blocks.get(..blocks_stay).unwrap_or_default());
-        self.ends.extend_from_slice(old_ends.get(..blocks_stay).unwrap_or_default());
-        for message in self.messages.drain(stay..) {
-            for (sum, part) in self.voices.iter_mut().zip(&message.voices) {
-                *sum -= part;
-            }
-            step.gone.extend(message.shown);
-        }
+        let old_blocks = self.blocks.split_off(blocks_stay.min(self.blocks.len()));
+        self.ends.truncate(blocks_stay);
+        self.forget(stay, &mut step);
         let mut old_frame = None;
         if !same_frame {
             for (sum, part) in self.voices.iter_mut().zip(&self.frame_voices) {
@@ -158,20 +156,15 @@ impl Prompt {
             }
             self.frame_voices = Voices::default();
             old_frame = Some(core::mem::replace(&mut self.frame, frame));
-            self.add_frame(texts, scale)?;
+            self.add_frame(texts, scale, sizes, request)?;
         }
-        let old_items = core::mem::replace(&mut self.items, items);
         let from = stay.checked_sub(1).and_then(|at| self.messages.get(at)).map(|m| m.segments.end);
         let from = from.map_or(0, |end| (end + 1).min(self.items.len()));
         self.add_messages(texts, scale, sizes, request, from, &mut step)?;
-        step.kept = blocks_stay
-            + self
-                .blocks
-                .iter()
-                .zip(&old_blocks)
-                .skip(blocks_stay)
-                .take_while(|(new, old)| new.hash == old.hash && new.section == old.section)
-                .count();
+        let new_blocks = self.blocks.iter().skip(blocks_stay);
+        let same =
+            |(new, old): &(&Block, &Block)| new.hash == old.hash && new.section == old.section;
+        step.kept = blocks_stay + new_blocks.zip(&old_blocks).take_while(same).count();
         let common = self.bytes_to(step.kept);
         let frames = match &old_frame {
             Some(old_frame) => self.frames_in_common(texts, old_frame)?,
@@ -180,10 +173,10 @@ impl Prompt {
         let partial = if let Some(frames) = frames {
             // What differs before the messages makes all of them different.
             frames.saturating_sub(common)
-        } else if step.kept < self.blocks.len().min(old_blocks.len()) {
+        } else if step.kept < self.blocks.len().min(blocks_stay + old_blocks.len()) {
             let before = self.bytes_to(blocks_stay.max(self.frame_blocks));
             let new = self.items.get(from..).unwrap_or_default();
-            let old = old_items.get(from..).unwrap_or_default();
+            let old = old_items.get(from.saturating_sub(kept)..).unwrap_or_default();
             (before + super::bytes::common(texts, old, new)?).saturating_sub(common)
         } else {
             0
@@ -192,24 +185,74 @@ impl Prompt {
         Ok(step)
     }
 
+    /// Takes the messages behind the first ones away.
+    fn forget(&mut self, stay: usize, step: &mut Step) {
+        for message in self.messages.drain(stay..) {
+            for (sum, part) in self.voices.iter_mut().zip(&message.voices) {
+                *sum -= part;
+            }
+            self.notices.take_away(&message.notices);
+            step.gone.extend(message.shown);
+        }
+    }
+
+    /// Where the segments of the first messages end.
+    fn end_of(&self, messages: usize) -> usize {
+        let last = messages.min(self.messages.len()).checked_sub(1);
+        last.and_then(|at| self.messages.get(at)).map_or(0, |message| message.segments.end)
+    }
+
+    /// The segments of the first messages, and those behind them.
+    fn all_items(&self, stay: usize, items: Vec<Segment>) -> Vec<Segment> {
+        let mut all = self.items.get(..self.end_of(stay)).unwrap_or_default().to_vec();
+        if !all.is_empty() && !items.is_empty() {
+            all.push(Segment::Separator);
+        }
+        all.extend(items);
+        all
+    }
+
+    /// Puts segments behind the messages that stay. Gives back what stood there, how many segments
+    /// stand before it, and how many messages are the same: those, and all that follow and have the
+    /// same segments.
+    fn take_up(
+        &mut self,
+        stay: usize,
+        items: Vec<Segment>,
+        same_frame: bool,
+    ) -> (Vec<Segment>, usize, usize) {
+        let kept = self.end_of(stay);
+        let mut stay = stay.min(self.messages.len());
+        let old = self.items.split_off(kept.min(self.items.len()));
+        if stay > 0 && !items.is_empty() {
+            self.items.push(Segment::Separator);
+        }
+        self.items.extend(items);
+        if !same_frame {
+            return (old, kept, 0);
+        }
+        let new = self.items.get(kept..).unwrap_or_default();
+        let same = kept + common(&old, new);
+        // Whole messages only.
+        let ends = |end: usize| self.items.get(end).is_none_or(|it| *it == Segment::Separator);
+        let more = self.messages.iter().skip(stay).take_while(|m| m.segments.end <= same);
+        let whole = more.enumerate().filter(|(_, message)| ends(message.segments.end)).last();
+        stay += whole.map_or(0, |(at, _)| at + 1);
+        (old, kept, stay)
+    }
+
     /// Bytes that the parts around the messages have in common with earlier ones; `None` where
     /// they are the same bytes.
     fn frames_in_common(
         &self,
         texts: Texts<'_>,
-        old: &[PartNo],
+        old: &[Framed],
     ) -> Result<Option<u64>, ProjectError> {
-        let written = |frame: &[PartNo]| {
-            let mut parts = frame.to_vec();
-            parts.sort_by_key(|part| section(texts.outline.part(*part).kind));
+        let written = |frame: &[Framed]| {
             let mut bytes = Vec::new();
-            for part in parts {
-                let done = render::part(texts.history, texts.source, part, &[], &mut bytes);
-                done.map_err(|error| match error {
-                    RenderError::NotText { part, slot } => ProjectError::NotText { part, slot },
-                    RenderError::Get(error) => ProjectError::Get(error),
-                    _ => ProjectError::NotText { part: part.number(), slot: 0 },
-                })?;
+            for (_part, segments) in in_order(texts.outline, frame) {
+                let view = View { segments: segments.clone() };
+                view.write(texts.history, texts.source, b"", &[], &mut bytes)?;
             }
             Ok::<_, ProjectError>(bytes)
         };
@@ -221,23 +264,18 @@ impl Prompt {
         Ok(Some(same as u64))
     }
 
-    fn add_frame(&mut self, texts: Texts<'_>, scale: Scale) -> Result<(), ProjectError> {
-        let mut parts = self.frame.clone();
-        // The order is that of the provider, whatever the order of the body.
-        parts.sort_by_key(|part| section(texts.outline.part(*part).kind));
-        for number in parts {
-            let outline = texts.outline.part(number);
-            let skeleton = texts.history.skeleton(texts.history.part(number));
-            let literal = skeleton.literal.read(texts.source)?;
+    fn add_frame(
+        &mut self,
+        texts: Texts<'_>,
+        scale: Scale,
+        sizes: &mut Sizes,
+        request: &Request,
+    ) -> Result<(), ProjectError> {
+        let frame = core::mem::take(&mut self.frame);
+        for (number, segments) in in_order(texts.outline, &frame) {
+            let outline = texts.outline.part(*number);
             let mut build = Build::new(outline);
-            build.literal(&literal, 0..literal.len());
-            for (slot, def) in skeleton.slots.iter().enumerate() {
-                let Some(known) = outline.slots.get(slot) else { continue };
-                build.text(def.offset as usize, known.voice, known.ident, known.escaped_bytes);
-            }
-            for mark in &outline.marks {
-                build.mark(mark.block, mark.long);
-            }
+            build.message(texts, sizes, request, *number, segments)?;
             let own = match outline.kind {
                 PartKind::Tools => Some(Voice::Tools),
                 PartKind::System => Some(Voice::System),
@@ -259,6 +297,7 @@ impl Prompt {
                 *all += part;
             }
         }
+        self.frame = frame;
         self.frame_blocks = self.blocks.len();
         Ok(())
     }
@@ -285,7 +324,9 @@ impl Prompt {
                 let outline = texts.outline.part(part);
                 let mut build = Build::new(outline);
                 let shown = build.message(texts, sizes, request, part, segments)?;
+                let notices = notices(texts, part, segments)?;
                 let voices = build.voices;
+                self.notices.add(&notices);
                 self.push(build, Section::Messages, scale);
                 for (sum, part) in self.voices.iter_mut().zip(&voices) {
                     *sum += part;
@@ -297,6 +338,7 @@ impl Prompt {
                     blocks: self.blocks.len(),
                     shown,
                     voices,
+                    notices,
                 });
             }
             from += length + 1;
@@ -314,12 +356,10 @@ impl Prompt {
         let (hash, length) = added
             .flatten()
             .fold((0xcbf2_9ce4_8422_2325, 0), |(hash, n), byte| (hash_with(hash, *byte), n + 1));
-        if length == 0 {
-            return;
-        }
         let before = self.bytes();
         let after = before.saturating_add(length);
-        self.blocks.push(Block {
+        // What says nothing is no block, and a message all the same.
+        let block = (length > 0).then_some(Block {
             hash,
             tokens: scale.tokens(after) - scale.tokens(before),
             section: Section::Messages,
@@ -327,7 +367,8 @@ impl Prompt {
             mark: None,
             ends_message: true,
         });
-        self.ends.push(after);
+        self.ends.extend(block.map(|_| after));
+        self.blocks.extend(block);
         let mut voices = Voices::default();
         if let Some(sum) = voices.get_mut(Voice::Markers.index()) {
             *sum = length;
@@ -336,7 +377,14 @@ impl Prompt {
             *sum += part;
         }
         let blocks = self.blocks.len();
-        let message = Message { part: None, segments: place, blocks, shown: Vec::new(), voices };
+        let message = Message {
+            part: None,
+            segments: place,
+            blocks,
+            shown: Vec::new(),
+            voices,
+            notices: Notices::default(),
+        };
         self.messages.push(message);
     }
 
@@ -387,13 +435,60 @@ pub fn prompt_bytes(
     Ok(out)
 }
 
+/// A request, as far as it differs from the one before.
+#[derive(Debug)]
+pub(crate) struct Next {
+    /// Parts around the messages, in the order of the body.
+    pub(crate) frame: Vec<Framed>,
+    /// Leading messages that are those of the request before.
+    pub(crate) stay: usize,
+    /// The messages behind them.
+    pub(crate) items: Vec<Segment>,
+}
+
+impl Next {
+    /// All of a view.
+    pub(crate) fn whole(outline: &Outline, view: View) -> Self {
+        let (frame, items) = split(outline, view);
+        Self { frame, stay: 0, items }
+    }
+
+    /// What a projector says has changed.
+    pub(crate) fn changed(
+        outline: &Outline,
+        mut frame: Vec<Framed>,
+        stay: usize,
+        items: Vec<Segment>,
+    ) -> Self {
+        frame.retain(|(part, _)| counts(outline.part(*part).kind));
+        Self { frame, stay, items }
+    }
+}
+
+/// True for parts around the messages that a provider counts.
+fn counts(kind: PartKind) -> bool {
+    matches!(kind, PartKind::Tools | PartKind::System | PartKind::Verbatim)
+}
+
+/// Parts in the order of the provider, whatever the order of the body.
+fn in_order<'f>(outline: &Outline, frame: &'f [Framed]) -> Vec<&'f Framed> {
+    let mut parts: Vec<_> = frame.iter().collect();
+    parts.sort_by_key(|(part, _)| section(outline.part(*part).kind));
+    parts
+}
+
 /// The parts around the messages in the order of the body, and the segments of the messages.
-fn split(outline: &Outline, view: View) -> (Vec<PartNo>, Vec<Segment>) {
-    let mut frame = Vec::new();
+fn split(outline: &Outline, view: View) -> (Vec<Framed>, Vec<Segment>) {
+    let mut frame: Vec<Framed> = Vec::new();
     let mut items = Vec::with_capacity(view.segments.len());
-    let mut in_items = false;
+    // Where a segment that names no part belongs.
+    let (mut in_items, mut in_frame) = (false, false);
     for segment in view.segments {
         let Some(part) = part_of(&segment) else {
+            if in_frame && matches!(segment, Segment::Inserted { .. }) {
+                frame.last_mut().into_iter().for_each(|(_, shown)| shown.push(segment.clone()));
+                continue;
+            }
             // Marks, separators and texts of the policy stand among messages.
             in_items |= matches!(segment, Segment::Added { .. });
             if in_items || !matches!(segment, Segment::Separator) {
@@ -401,17 +496,16 @@ fn split(outline: &Outline, view: View) -> (Vec<PartNo>, Vec<Segment>) {
             }
             continue;
         };
-        match outline.part(part).kind {
-            PartKind::Item => {
-                in_items = true;
-                items.push(segment);
+        let kind = outline.part(part).kind;
+        in_frame = counts(kind);
+        if kind == PartKind::Item {
+            in_items = true;
+            items.push(segment);
+        } else if in_frame {
+            match frame.last_mut().filter(|(last, _)| *last == part) {
+                Some((_, shown)) => shown.push(segment),
+                None => frame.push((part, [segment].into())),
             }
-            PartKind::Tools | PartKind::System | PartKind::Verbatim
-                if frame.last() != Some(&part) =>
-            {
-                frame.push(part);
-            }
-            _ => {}
         }
     }
     (frame, items)
@@ -573,6 +667,73 @@ impl<'o> Build<'o> {
         }
         Ok(shown)
     }
+}
+
+/// What is left of an output, and what the policy says of the rest.
+#[derive(Debug, Default)]
+struct Left<'s> {
+    shown: Vec<Range<usize>>,
+    found: bool,
+    notice: Vec<&'s str>,
+}
+
+/// What a message of the record says of what is left out of its outputs.
+fn notices(texts: Texts<'_>, part: PartNo, segments: &[Segment]) -> Result<Notices, ProjectError> {
+    let mut notices = Notices::default();
+    // What the policy has left alone is the common case, and has no text of the policy.
+    let outline = texts.outline.part(part);
+    if !outline.slots.iter().any(|slot| slot.output.is_some()) {
+        return Ok(notices);
+    }
+    let slots = &texts.history.skeleton(texts.history.part(part)).slots;
+    let mut left: BTreeMap<usize, Left<'_>> = BTreeMap::new();
+    let mut offset = 0;
+    for segment in segments {
+        match segment {
+            Segment::Literal { range, .. } => offset = range.end,
+            Segment::Text { slot, range, found, .. } => {
+                let left = left.entry(*slot).or_default();
+                left.shown.push(range.clone());
+                left.found |= *found;
+            }
+            Segment::Inserted { text, .. } => {
+                let slot = slots.iter().position(|slot| slot.offset as usize == offset);
+                if let Some(slot) = slot {
+                    left.entry(slot).or_default().notice.push(text);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (slot, known) in outline.slots.iter().enumerate().filter(|(_, it)| it.output.is_some()) {
+        let Some(left) = left.get(&slot) else { continue };
+        let length = known.found.filter(|_| left.found).map_or(known.bytes, |copy| copy.bytes);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let hidden = notice::complement(&left.shown, length);
+        if hidden.is_empty() {
+            continue;
+        }
+        if left.notice.iter().all(|text| text.is_empty()) {
+            notices.silent += 1;
+            notices.silent_bytes += hidden.iter().map(|range| range.len() as u64).sum::<u64>();
+            continue;
+        }
+        notices.all += 1;
+        let Some((amount, unit)) = notice::stated(&left.notice.concat()) else { continue };
+        notices.stated += 1;
+        let not_text = ProjectError::NotText { part: part.number(), slot };
+        let text = text_of(texts.history, (part, slot), left.found).ok_or(not_text.clone())?;
+        let bytes = text.read(texts.source)?;
+        let text = core::str::from_utf8(&bytes).ok().ok_or(not_text)?;
+        let off = notice::off(text, &hidden, amount, unit);
+        notices.wrong += u64::from(off > 0);
+        match unit {
+            notice::Unit::Bytes => notices.off_bytes += off,
+            notice::Unit::Characters => notices.off_characters += off,
+            notice::Unit::Lines => notices.off_lines += off,
+        }
+    }
+    Ok(notices)
 }
 
 impl Sizes {

@@ -54,6 +54,15 @@ impl Budget {
         Some(self.window?.saturating_sub(self.used?))
     }
 
+    /// The same, and what is not known taken to be as large as can be.
+    pub(crate) fn generous(self) -> Self {
+        /// More than any model takes, and far from where sums overflow.
+        const ENOUGH: u64 = 1 << 40;
+        let window = Some(self.window.unwrap_or(ENOUGH));
+        let max_output = Some(self.max_output.unwrap_or(0));
+        Self { window, max_output, used: Some(self.used.unwrap_or(0)), ..self }
+    }
+
     /// The largest input: declared, or else the window.
     fn input(&self) -> Option<u64> {
         self.max_input.or(self.window)

@@ -43,6 +43,7 @@ presets![
     "codex@820f85c",
     "codex-bytes@820f85c",
     "codex@0.171.0",
+    "codex-acp@0.16.0",
     "anthropic-context-management@20250919",
     "claude-code~documented@2.1.240",
     "openhands@611629e",

@@ -25,10 +25,8 @@ pub(crate) fn run(
         (_, None, Some(keep)) => Some(clear::begin(list, ground, layer, &keep.0)),
         (_, None, None) => Some(list.len()),
     };
-    let calls = list.units(UnitKind::Call).iter().copied();
-    let old = calls.take_while(|(position, _)| *position < border.unwrap_or(0));
-    let wanted: BTreeSet<_> = old.filter(|unit| list.is_for(ground, layer, *unit)).collect();
-    memory.act_only(list, ground, layer, wanted, sticky);
+    let before = ([UnitKind::Call].as_slice(), border.unwrap_or(0));
+    memory.act_before(list, ground, layer, before, BTreeSet::new(), sticky);
     border.is_some()
 }
 

@@ -5,6 +5,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::fold::effect::UnitEffect;
 use crate::fold::list::{Ground, List, Listed};
@@ -14,8 +15,10 @@ use crate::policy::{ClearResults, GainMode, Keep, KeepResults, KeepUnit, StopAt}
 /// What the step remembers of a conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClearState {
-    /// Results before this one, by order, were gone through.
+    /// Results before this one, by order, were gone through, where what is cleared stays so.
     border: usize,
+    /// Results that are cleared, by order, where they are worked out at each request.
+    cleared: Range<usize>,
     /// Results that were looked up among those that stay cleared.
     known: usize,
     /// Results that stay cleared.
@@ -26,6 +29,7 @@ impl ClearState {
     /// Forgets what was said of the results from this one on: the client has changed them.
     pub(crate) fn truncate(&mut self, results: usize) {
         self.border = self.border.min(results);
+        self.cleared = self.cleared.start.min(results)..self.cleared.end.min(results);
         self.known = self.known.min(results);
     }
 
@@ -54,26 +58,20 @@ pub(crate) fn run(
         by_ids(list, ground, (layer, step), state, first..border);
         return;
     }
-    // Where the walk ends moves too: then all that it comes to is looked at again.
-    let moves = !step.keep.stop_at.is_empty();
-    let old = state.border;
-    state.border = if moves { first } else { old.max(first) };
     if !step.sticky {
-        let border = gained(list, ground, (layer, step), first.min(border)..border);
-        if moves {
-            (0..first).for_each(|result| {
-                set(list, ground, (layer, step), result, false);
-            });
-        }
-        for result in state.border..border {
-            set(list, ground, (layer, step), result, true);
-        }
-        for result in border..old.max(state.border) {
+        let end = gained(list, ground, (layer, step), first..border).max(first);
+        let old = core::mem::replace(&mut state.cleared, first..end);
+        for result in (old.start..old.end.min(first)).chain(old.start.max(end)..old.end) {
             set(list, ground, (layer, step), result, false);
         }
-        state.border = border;
+        for result in (first..end.min(old.start)).chain(first.max(old.end)..end) {
+            set(list, ground, (layer, step), result, true);
+        }
         return;
     }
+    // Where the walk ends moves too: then all that it comes to is looked at again.
+    let moves = !step.keep.stop_at.is_empty();
+    state.border = if moves { first } else { state.border.max(first) };
     // A result that an earlier step had left out was passed over, and may be back.
     if list.take_revived(layer).is_some() {
         state.border = first;
@@ -89,12 +87,16 @@ pub(crate) fn run(
 }
 
 /// Clears what stays cleared, where it is new to the list.
-fn take_up(
+pub(crate) fn take_up(
     list: &mut List,
     ground: Ground<'_, '_>,
     (layer, step): (usize, &ClearResults),
     state: &mut ClearState,
 ) {
+    if state.sticky.is_empty() {
+        state.known = list.results().len();
+        return;
+    }
     for result in state.known..list.results().len() {
         let stays = listed(list, ground, result).is_some_and(|it| state.sticky.contains(&it));
         if stays {
@@ -128,7 +130,7 @@ fn by_ids(
     ground: Ground<'_, '_>,
     (layer, step): (usize, &ClearResults),
     state: &mut ClearState,
-    wanted: core::ops::Range<usize>,
+    wanted: Range<usize>,
 ) {
     let begin = tail(list, (layer, step), wanted.end);
     let kept = list.keys(ground, begin, layer);
@@ -146,7 +148,7 @@ fn by_ids(
 /// Position of the message that the kept part begins with.
 pub(crate) fn tail(list: &List, (layer, step): (usize, &ClearResults), border: usize) -> usize {
     let begin = match step.keep.unit {
-        KeepUnit::Messages => nth_last(list, layer, step.keep.n),
+        KeepUnit::Messages => newest(list, layer, &step.keep),
         KeepUnit::UserTurns => nth_turn(list, layer, step.keep.n),
         KeepUnit::Results | KeepUnit::Tokens => {
             list.results().get(border).map(|(position, _)| *position).or(Some(list.len()))
@@ -160,7 +162,7 @@ pub(crate) fn range(
     list: &List,
     ground: Ground<'_, '_>,
     (layer, step): (usize, &ClearResults),
-) -> core::ops::Range<usize> {
+) -> Range<usize> {
     let first = usize::try_from(step.keep.protect_first).unwrap_or(usize::MAX);
     let border = border(list, ground, (layer, step)).min(list.results().len());
     let first = first.max(stop(list, (layer, step), border)).min(border);
@@ -193,7 +195,7 @@ fn border(list: &List, ground: Ground<'_, '_>, (layer, step): (usize, &ClearResu
     let end = at(end);
     match keep.unit {
         KeepUnit::Results => by_count(list, layer, step, end),
-        KeepUnit::Messages => nth_last(list, layer, keep.n).map_or(0, at).min(end),
+        KeepUnit::Messages => newest(list, layer, keep).map_or(0, at).min(end),
         KeepUnit::UserTurns => nth_turn(list, layer, keep.n).map_or(0, at).min(end),
         KeepUnit::Tokens => by_tokens(list, ground, (layer, step), end),
     }
@@ -241,6 +243,20 @@ fn by_tokens(
     0
 }
 
+/// Position of the message that the newest that stay begin with; `None`: there are fewer. Where ids
+/// of the kept part decide, messages that earlier steps have emptied count still: they go at the
+/// end.
+fn newest(list: &List, layer: usize, keep: &KeepResults) -> Option<usize> {
+    if !keep.ids_in_tail {
+        return nth_last(list, layer, keep.n);
+    }
+    let mut standing = (0..list.len()).rev().filter(|position| list.stands(*position, layer));
+    match usize::try_from(keep.n).unwrap_or(usize::MAX).checked_sub(1) {
+        Some(nth) => standing.nth(nth),
+        None => Some(list.len()),
+    }
+}
+
 /// Position of the message that so many of the newest begin with; `None`: there are fewer.
 fn nth_last(list: &List, layer: usize, count: u64) -> Option<usize> {
     if list.sums(layer).messages < count {
@@ -266,7 +282,7 @@ fn gained(
     list: &List,
     ground: Ground<'_, '_>,
     (layer, step): (usize, &ClearResults),
-    wanted: core::ops::Range<usize>,
+    wanted: Range<usize>,
 ) -> usize {
     let Some(gain) = step.min_gain.as_ref().filter(|gain| gain.n > 0) else { return wanted.end };
     let mut gained = 0;

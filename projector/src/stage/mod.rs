@@ -2,7 +2,6 @@
 
 pub(crate) mod arguments;
 pub mod atomic;
-pub mod cap;
 pub mod clear;
 pub(crate) mod inject;
 pub(crate) mod media;

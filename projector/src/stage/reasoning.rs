@@ -18,9 +18,8 @@ pub(crate) fn run(
     (acts, sticky): (bool, bool),
 ) {
     let border = if acts { border(list, ground, layer, step) } else { 0 };
-    let units = list.units(UnitKind::Reasoning).iter().copied();
-    let wanted: BTreeSet<_> = units.take_while(|(position, _)| *position < border).collect();
-    memory.act_only(list, ground, layer, wanted, sticky);
+    let before = ([UnitKind::Reasoning].as_slice(), border);
+    memory.act_before(list, ground, layer, before, BTreeSet::new(), sticky);
 }
 
 /// Reasoning before this position goes.
@@ -36,18 +35,16 @@ fn border(list: &List, ground: Ground<'_, '_>, layer: usize, step: &DropReasonin
                     matches!(role, Role::Assistant | Role::Unknown)
                 })
             };
-            let mut turns: alloc::vec::Vec<usize> = list
-                .units(UnitKind::Reasoning)
-                .iter()
-                .map(|(position, _)| *position)
-                .filter(|position| list.reaches(*position, layer) && model(position))
-                .collect();
-            turns.dedup();
-            let keep = usize::try_from(step.n).unwrap_or(usize::MAX);
-            match turns.len().checked_sub(keep) {
-                Some(first) => turns.get(first).copied().unwrap_or(list.len()),
-                None => 0,
+            let (mut border, mut left) = (list.len(), step.n);
+            for (position, _) in list.units(UnitKind::Reasoning).iter().rev() {
+                if *position >= border || !list.reaches(*position, layer) || !model(position) {
+                    continue;
+                }
+                let Some(rest) = left.checked_sub(1) else { return border };
+                (left, border) = (rest, *position);
             }
+            // Where there are no more turns than stay, all of them do.
+            if left > 0 { 0 } else { border }
         }
     }
 }

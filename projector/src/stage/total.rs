@@ -7,7 +7,7 @@ use ledger::history::History;
 
 use super::memory::Memory;
 use crate::fold::ProjectError;
-use crate::fold::effect::{Effects, Instead};
+use crate::fold::effect::Instead;
 use crate::fold::index::UnitKind;
 use crate::fold::list::{Ground, List};
 use crate::fold::program::Program;
@@ -106,6 +106,6 @@ fn cut(
     };
     let kept = (whole.len() as u64).saturating_sub(shown.hidden_bytes);
     let text = shown.lossy(&whole);
-    let instead = Effects::instead(program, 0, hole, &text, true);
+    let instead = ground.effects.instead(program, 0, hole, &text, true);
     Ok(Some((Instead { kept, ..instead }, kept)))
 }

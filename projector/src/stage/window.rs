@@ -24,10 +24,9 @@ pub(crate) fn run(
 ) -> bool {
     if at == At::Request {
         let gap = if fires { gap(list, ground, layer, step) } else { 0..0 };
-        let gone = (gap.start..gap.end).filter(|at| list.reaches(*at, layer)).count();
         let first = gap.start;
         list.leave_out(ground, layer, gap);
-        mark(list, ground, (layer, step), (first, gone));
+        mark(list, ground, (layer, step), first);
         return true;
     }
     let mut known = true;
@@ -66,21 +65,22 @@ fn show(list: &mut List, ground: Ground<'_, '_>, (layer, step): (usize, &Window)
         return;
     }
     let gone = |at: &usize| list.reaches(*at, layer) && !list.reaches(*at, layer + 1);
-    let first = (0..list.len()).find(gone);
-    let count = (first.unwrap_or(0)..list.len()).filter(gone).count();
-    mark(list, ground, (layer, step), (first.unwrap_or(0), count));
+    let first = if left_out(list, layer) > 0 { (0..list.len()).find(gone) } else { None };
+    mark(list, ground, (layer, step), first.unwrap_or(0));
 }
 
-/// Puts the marker in the place of so many messages.
-fn mark(
-    list: &mut List,
-    ground: Ground<'_, '_>,
-    (layer, step): (usize, &Window),
-    (at, gone): (usize, usize),
-) {
+/// Messages that the layer leaves out.
+fn left_out(list: &List, layer: usize) -> u64 {
+    let (given, left) = (list.sums(layer), list.sums(layer + 1));
+    (given.messages - given.added) - (left.messages - left.added)
+}
+
+/// Puts the marker in the place of the messages that the layer leaves out.
+fn mark(list: &mut List, ground: Ground<'_, '_>, (layer, step): (usize, &Window), at: usize) {
     if step.gap_marker.is_empty() {
         return;
     }
+    let gone = left_out(list, layer);
     let text = step.gap_marker.replace("{n}", &alloc::format!("{gone}"));
     let marker = (gone > 0).then(|| ground.said(layer, at, Says::User, &text));
     list.insert(layer, marker.into_iter().collect());

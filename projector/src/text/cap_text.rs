@@ -409,3 +409,6 @@ fn escaped(escape: TextEscape, text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests;

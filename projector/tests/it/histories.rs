@@ -30,7 +30,7 @@ fn vectors(function: &str, count: usize) -> Vec<Value> {
     of
 }
 
-fn policy(estimator: &str, step: &str) -> Policy {
+pub(crate) fn policy(estimator: &str, step: &str) -> Policy {
     let text = format!("name = \"peer\"\nestimator = \"{estimator}\"\n[[step]]\n{step}\n");
     Policy::from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
@@ -209,9 +209,9 @@ fn the_agents_sdk_trims_to_the_same_previews() {
 }
 
 /// What `pruneMessages` is asked for.
-fn prune(params: &Value) -> Policy {
+pub(crate) fn prune(params: &Value) -> Policy {
     let mut steps = Vec::new();
-    if let Some(reasoning) = params.get("reasoning") {
+    if let Some(reasoning) = params.get("reasoning").filter(|it| *it != "none") {
         let keep = if reasoning == "all" { "none" } else { "last_message" };
         steps.push(format!(
             "[[step]]\nop = \"drop_reasoning\"\nat = \"request\"\nkeep = \"{keep}\"\n"
@@ -219,9 +219,20 @@ fn prune(params: &Value) -> Policy {
     }
     let rules = match params.get("toolCalls") {
         None => Vec::new(),
+        Some(Value::String(none)) if none == "none" => Vec::new(),
         Some(Value::Array(rules)) => rules
             .iter()
-            .map(|rule| (rule["type"].as_str().unwrap().to_owned(), rule["tools"].to_string()))
+            .map(|rule| {
+                let tools = match rule.get("tools") {
+                    // A list of no tools is for none.
+                    Some(tools) if tools.as_array().is_some_and(Vec::is_empty) => {
+                        "[\"\\u0001\"]".to_owned()
+                    }
+                    Some(tools) => tools.to_string(),
+                    None => "[]".to_owned(),
+                };
+                (rule["type"].as_str().unwrap().to_owned(), tools)
+            })
             .collect(),
         Some(rule) => vec![(rule.as_str().unwrap().to_owned(), "[]".to_owned())],
     };
@@ -234,7 +245,7 @@ fn prune(params: &Value) -> Policy {
                 number.trim_end_matches("-messages").parse().unwrap()
             }
         };
-        let empty = if params.get("emptyMessages").is_some() { "keep" } else { "remove" };
+        let empty = if params["emptyMessages"] == "keep" { "keep" } else { "remove" };
         steps.push(format!(
             "[[step]]\nop = \"clear_results\"\nat = \"request\"\nreplace = \"remove_pair\"\n\
              keep = {{ unit = \"messages\", n = {keep}, ids_in_tail = true }}\nsticky = false\n\

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod chats;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod identity;
@@ -29,6 +31,10 @@ mod random;
 mod run;
 #[cfg(test)]
 mod slow;
+#[cfg(test)]
+mod slow_cache;
+#[cfg(test)]
+mod slow_lines;
 #[cfg(test)]
 mod snapshot;
 #[cfg(test)]

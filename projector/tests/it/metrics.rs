@@ -5,7 +5,7 @@ use projector::Policy;
 use proptest::prelude::*;
 
 use crate::random::{play, policy, script};
-use crate::slow;
+use crate::{slow, slow_lines};
 
 fn config() -> ProptestConfig {
     ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() }
@@ -17,6 +17,8 @@ proptest! {
     #[test]
     fn the_numbers_are_those_of_the_written_bytes(script in script(), policy in policy()) {
         let made = play(&script);
-        slow::check(&made.history, &made.store, &[Policy::recorded(), policy]);
+        let policies = [Policy::recorded(), policy];
+        slow::check(&made.history, &made.store, &policies);
+        slow_lines::check(&made.history, &made.store, &policies);
     }
 }

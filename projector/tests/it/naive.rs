@@ -1,5 +1,6 @@
 //! A projector that is slow and plain: it writes every body out and applies the steps to texts
-//! whose characters know whether they were recorded. It shares only `cap::cut` with the real one.
+//! whose characters know whether they were recorded. It shares only the cut of one text with the
+//! real one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use ledger::event::Dropped;
 use ledger::wire::SlotKind;
 use projector::policy::{Boundary, Budget, CapText, ClearResults, Metric, Op, Step, Window};
 use projector::projection::{Assumption, Refusal};
-use projector::stage::cap;
+use projector::text::{self, Context};
 use projector::{Account, Fidelity, Policy};
 
 use crate::run::{Model, Part, Piece, Request, Slot, mark};
@@ -61,9 +62,20 @@ fn one(model: &Model, policy: &Policy, request: &Request, sticky: &mut Sticky) -
     for (index, step) in policy.steps.iter().enumerate() {
         match &step.op {
             Op::ClearResults(clear) => {
-                let bytes = render(model, request, &list).len() as u64;
                 let sticky = sticky.entry(index).or_default();
-                clear_results(model, (step, clear), bytes, &mut list, sticky);
+                // What was cleared before is cleared when the trigger looks.
+                let cleared = clear_results(model, (step, clear), false, &mut list, sticky);
+                let bytes = render(model, request, &list).len() as u64;
+                let results = list.iter().filter(|m| !m.dropped).map(|m| m.part.results.len());
+                let results = results.sum::<usize>() as u64 - cleared;
+                let fires = step.trigger.as_ref().is_none_or(|trigger| {
+                    let metric = match trigger.metric {
+                        Metric::EstTokens => bytes.div_ceil(4),
+                        _ => results,
+                    };
+                    trigger.fires(metric, &Budget::default()).unwrap()
+                });
+                clear_results(model, (step, clear), fires, &mut list, sticky);
             }
             Op::Window(window) => drop_messages(window, &mut list),
             _ => {}
@@ -121,21 +133,30 @@ fn cap_message(model: &Model, policy: &Policy, message: &mut Message<'_>) {
 /// Cuts a text; tells whether there was something to cut.
 fn cap_one(cap: &CapText, text: &mut Text) -> bool {
     let plain: String = text.iter().map(|(c, _)| *c).collect();
-    let Some(cut) = cap::cut(cap, &plain) else { return false };
-    let tail = text.split_off(plain[..cut.tail.start].chars().count());
-    text.truncate(plain[..cut.head.end].chars().count());
-    text.extend(cut.marker.chars().map(|c| (c, false)));
-    text.extend(tail);
+    let Some(cut) = text::cap_text(cap, &plain, &Context::default()).unwrap() else { return false };
+    let whole = std::mem::take(text);
+    for piece in &cut.pieces {
+        match piece {
+            text::Piece::Kept(range) => {
+                let [from, to] = [range.start, range.end].map(|at| plain[..at].chars().count());
+                text.extend(&whole[from..to]);
+            }
+            text::Piece::Inserted(marker) => text.extend(marker.chars().map(|c| (c, false))),
+            text::Piece::Half(_) => panic!("no cap of these cuts through a character"),
+        }
+    }
     true
 }
 
+/// Clears what stays cleared, and what is old where the step acts. Gives how many it has cleared.
 fn clear_results(
     model: &Model,
     (found, step): (&Step, &ClearResults),
-    body_bytes: u64,
+    fires: bool,
     list: &mut [Message<'_>],
     sticky: &mut BTreeSet<Listed>,
-) {
+) -> u64 {
+    let mut cleared = 0;
     let mut results = Vec::new();
     for (position, message) in list.iter().enumerate().filter(|(_, m)| !m.dropped) {
         let equal = list[..position].iter().filter(|m| m.number == message.number).count();
@@ -144,13 +165,6 @@ fn clear_results(
             results.push((position, is_for, (message.number, equal, *group)));
         }
     }
-    let fires = found.trigger.as_ref().is_none_or(|trigger| {
-        let metric = match trigger.metric {
-            Metric::EstTokens => body_bytes.div_ceil(4),
-            _ => results.len() as u64,
-        };
-        trigger.fires(metric, &Budget::default()).unwrap()
-    });
     let keep = usize::try_from(step.keep.n).unwrap();
     let old = results.len().saturating_sub(keep);
     let old = if fires { old } else { 0 };
@@ -164,9 +178,11 @@ fn clear_results(
         }
         let (_, _, group) = listed;
         if list[position].cleared.insert(group) {
+            cleared += 1;
             replace(&mut list[position], group, step.text());
         }
     }
+    cleared
 }
 
 fn replace(message: &mut Message<'_>, group: u16, replacement: &str) {

@@ -53,6 +53,8 @@ pub(crate) struct Part {
 /// A tool call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
+    /// The provider's id.
+    id: String,
     pub(crate) tool: String,
     pub(crate) dropped: Dropped,
     returned: bool,
@@ -105,6 +107,8 @@ pub(crate) enum Block<'b> {
     Text(&'b str),
     /// A call of this tool.
     Call(&'b str),
+    /// A call by its id, its tool and its arguments.
+    CallAs(&'b str, &'b str, &'b str),
 }
 
 /// A history, its artifacts, and what they must say.
@@ -349,7 +353,7 @@ impl Run {
             let value = HoleValue::AnswerText { request, item: number };
             pieces.push(self.slot(SlotKind::ARGUMENTS, nth + 1, &arguments, value));
             let (tool, dropped) = ((*tool).to_owned(), Dropped::Unknown);
-            let call = Call { tool, dropped, returned: false, request, item: number, session };
+            let call = Call { id, tool, dropped, returned: false, request, item: number, session };
             calls.push(self.model.calls.len());
             self.model.calls.push(call);
         }
@@ -397,9 +401,13 @@ impl Run {
                     pieces.push(literal("{\"text\":\""));
                     pieces.push(self.slot(SlotKind::ASSISTANT_TEXT, group, text, value));
                 }
-                Block::Call(tool) => {
+                Block::Call(_) | Block::CallAs(..) => {
                     let call = self.model.calls.len() + calls.len();
-                    let (id, arguments) = (format!("call_{call}"), "{}");
+                    let (id, tool, arguments) = match block {
+                        Block::CallAs(id, tool, arguments) => ((*id).to_owned(), *tool, *arguments),
+                        Block::Call(tool) => (format!("call_{call}"), *tool, "{}"),
+                        _ => unreachable!(),
+                    };
                     items.push(AnswerItem {
                         call_id: Some(inline(id.as_bytes())),
                         name: Some(inline(tool.as_bytes())),
@@ -411,7 +419,7 @@ impl Run {
                     pieces.push(literal("\",\"input\":\""));
                     let value = HoleValue::AnswerText { request, item };
                     pieces.push(self.slot(SlotKind::ARGUMENTS, group, arguments, value));
-                    calls.push(((*tool).to_owned(), item));
+                    calls.push((id, tool.to_owned(), item));
                 }
             }
             pieces.push(literal("\"}"));
@@ -419,12 +427,13 @@ impl Run {
         pieces.push(literal("]}"));
         self.push(Event::ResponseReceived(answered(request, items)));
         let mut numbers = Vec::new();
-        for (tool, item) in calls {
+        for (id, tool, item) in calls {
             let call = ToolCallId::new(narrow(self.model.calls.len()));
             self.push(Event::ToolCalled(ToolCalled { call, request, item }));
             numbers.push(self.model.calls.len());
             let dropped = Dropped::Unknown;
-            self.model.calls.push(Call { tool, dropped, returned: false, request, item, session });
+            let call = Call { id, tool, dropped, returned: false, request, item, session };
+            self.model.calls.push(call);
         }
         let part = Part { pieces, calls: numbers.clone(), ..Part::default() };
         self.add(session, part, Role::Assistant);
@@ -469,6 +478,45 @@ impl Run {
         self.add(session, part, Role::User)
     }
 
+    /// A message of results, each by the id that it names: of a call, whose first result is the
+    /// output on record, or of none.
+    pub(crate) fn tell_as(&mut self, session: usize, results: &[(&str, &str)]) -> usize {
+        let mut part = Part::default();
+        for (group, (id, text)) in results.iter().enumerate() {
+            let call =
+                self.model.calls.iter().rposition(|it| it.session == session && it.id == *id);
+            let fresh = call.filter(|call| !self.model.calls[*call].returned);
+            let value = match fresh {
+                Some(call) => {
+                    let number = ToolCallId::new(narrow(call));
+                    let measure = TextMeasure::of(text);
+                    let text = self.store.stored(text.as_bytes());
+                    let output = vec![Returned { text, measure }];
+                    let dropped = Dropped::Bytes(0);
+                    let returned = ToolReturned { call: number, output, dropped, redactions: 0 };
+                    self.push(Event::ToolReturned(returned));
+                    self.model.calls[call].returned = true;
+                    self.model.calls[call].dropped = dropped;
+                    HoleValue::Output { call: number, index: 0 }
+                }
+                None => self.own(text),
+            };
+            match call {
+                Some(_) => self.result(&mut part, group, call, &[(value, text)]),
+                None => self.stray(&mut part, group, id, (value, text)),
+            }
+            part.results.push((u16::try_from(group).unwrap(), call, fresh.is_some()));
+        }
+        part.pieces.push(literal("]}"));
+        self.add(session, part, Role::User)
+    }
+
+    /// A result of a call that is not on record.
+    fn stray(&mut self, part: &mut Part, group: usize, id: &str, output: (HoleValue, &str)) {
+        let value = self.own(id);
+        self.result_of(part, group, (id.to_owned(), value), &[output]);
+    }
+
     fn result(
         &mut self,
         part: &mut Part,
@@ -476,16 +524,26 @@ impl Run {
         call: Option<usize>,
         texts: &[(HoleValue, &str)],
     ) {
-        let begin = if group == 0 { "{\"role\":\"user\",\"content\":[" } else { "," };
-        part.pieces.push(literal(begin));
-        part.pieces.push(literal("{\"tool_use_id\":\""));
-        let (id, value) = match call {
+        let named = match call {
             Some(call) => {
-                let Call { request, item, .. } = self.model.calls[call];
-                (format!("call_{call}"), HoleValue::AnswerCallId { request, item })
+                let Call { request, item, ref id, .. } = self.model.calls[call];
+                (id.clone(), HoleValue::AnswerCallId { request, item })
             }
             None => ("call_x".into(), self.own("call_x")),
         };
+        self.result_of(part, group, named, texts);
+    }
+
+    fn result_of(
+        &mut self,
+        part: &mut Part,
+        group: usize,
+        (id, value): (String, HoleValue),
+        texts: &[(HoleValue, &str)],
+    ) {
+        let begin = if group == 0 { "{\"role\":\"user\",\"content\":[" } else { "," };
+        part.pieces.push(literal(begin));
+        part.pieces.push(literal("{\"tool_use_id\":\""));
         part.pieces.push(self.slot(SlotKind::RESULT_CALL_ID, group, &id, value));
         part.pieces.push(literal("\",\"content\":[{\"text\":\""));
         for (nth, (value, text)) in texts.iter().enumerate() {
@@ -610,6 +668,7 @@ impl Run {
             escape: self.escape,
             splices,
             overlays: marks.into_iter().map(overlay).collect(),
+            propensity: None,
         };
         self.push(Event::RequestCaptured(captured));
         request

@@ -36,7 +36,15 @@ pub(crate) fn fast(
     let ground = Ground::new(history, source).unwrap();
     let terms = vec![Terms::default(); history.requests().len()];
     let scale = Scale::assumed();
-    let facts = Facts { history, source, ground: &ground, memo: &Forget, terms: &terms, scale };
+    let facts = Facts {
+        history,
+        source,
+        ground: &ground,
+        memo: &Forget,
+        counter: None,
+        terms: &terms,
+        scale,
+    };
     let base = evaluate(facts, &Policy::recorded(), None).unwrap();
     let lines = policies.iter().map(|p| evaluate(facts, p, Some(&base)).unwrap()).collect();
     (ground, lines)
@@ -85,7 +93,7 @@ fn written(history: &History, source: &dyn Source, view: &View) -> Written {
 }
 
 /// The whole output that was found for a slot.
-fn copy(history: &History, source: &dyn Source, hole: &Hole) -> Option<Vec<u8>> {
+pub(crate) fn copy(history: &History, source: &dyn Source, hole: &Hole) -> Option<Vec<u8>> {
     let HoleValue::Output { call, index } = hole.value else { return None };
     let found = history.call(call)?.found(index)?;
     let whole = found.dropped == Dropped::Bytes(0);
@@ -98,7 +106,7 @@ fn common(left: &[u8], right: &[u8]) -> usize {
 }
 
 /// Words, by splitting.
-fn words(text: &[u8], json: bool) -> Vec<Range<usize>> {
+pub(crate) fn words(text: &[u8], json: bool) -> Vec<Range<usize>> {
     let mut plain = text.to_vec();
     let mut at = 0;
     while json && at < plain.len() {
@@ -130,28 +138,81 @@ fn words(text: &[u8], json: bool) -> Vec<Range<usize>> {
     out
 }
 
+/// Lines that may be anchors, by splitting; without their places.
+fn lines(text: &[u8], json: bool) -> BTreeSet<Vec<u8>> {
+    let text = String::from_utf8_lossy(text).into_owned();
+    let texts: Vec<String> = if json {
+        let marked = text.replace("\\\\", "\u{1}").replace("\\\"", "\u{2}");
+        let undo = |piece: &str| {
+            let plain = piece.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r");
+            let plain = plain.replace("\\/", "/");
+            plain.replace('\u{2}', "\"").replace('\u{1}', "\\")
+        };
+        marked.split('"').map(undo).collect()
+    } else {
+        vec![text]
+    };
+    let mut out = BTreeSet::new();
+    for line in texts.iter().flat_map(|text| text.split('\n')) {
+        out.extend(bare(line).map(|line| line.as_bytes().to_vec()));
+    }
+    out
+}
+
+/// A line without a number before it and white space around it, where it is long enough.
+fn bare(line: &str) -> Option<&str> {
+    let is_space = |c: char| c.is_ascii_whitespace();
+    let line = line.trim_matches(is_space);
+    let digits = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
+    let numbered = digits > 0 && line[digits..].starts_with(['\t', ':', '|']);
+    let line = if numbered { &line[digits + 1..] } else { line };
+    let line = line.trim_matches(is_space);
+    (line.len() >= 24 && line.contains(' ')).then_some(line)
+}
+
+/// Where a word or a line stands in a text.
+pub(crate) fn places(text: &[u8], anchor: &[u8]) -> Vec<Range<usize>> {
+    let mut out: Vec<_> =
+        words(text, false).into_iter().filter(|range| text[range.clone()] == *anchor).collect();
+    let mut start = 0;
+    for line in text.split(|byte| *byte == b'\n') {
+        let found = std::str::from_utf8(line).ok().and_then(bare);
+        if let Some(found) = found.filter(|found| found.as_bytes() == anchor) {
+            let at = start + (found.as_ptr() as usize - line.as_ptr() as usize);
+            out.push(at..at + found.len());
+        }
+        start += line.len() + 1;
+    }
+    out
+}
+
+/// Words and lines of a text that may be anchors.
+fn anchors(text: &[u8], json: bool) -> BTreeSet<Vec<u8>> {
+    let mut out = lines(text, json);
+    out.extend(words(text, json).into_iter().map(|range| text[range].to_vec()));
+    out
+}
+
 /// The words of a request's answer.
 fn answer(history: &History, source: &dyn Source, request: usize) -> BTreeSet<Vec<u8>> {
     let mut out = BTreeSet::new();
     for item in history.requests()[request].answer.iter().flat_map(|(_, a)| &a.items) {
         if matches!(item.kind, ItemKind::Text | ItemKind::ToolCall) {
             let text = item.text.read(source).unwrap();
-            for range in words(&text, item.kind == ItemKind::ToolCall) {
-                out.insert(text[range].to_vec());
-            }
+            out.extend(anchors(&text, item.kind == ItemKind::ToolCall));
         }
     }
     out
 }
 
 /// A word of an answer, and the outputs that it may be from.
-type Use = (Vec<u8>, Vec<Vec<u8>>);
+pub(crate) type Use = (Vec<u8>, Vec<Vec<u8>>);
 
 /// Texts.
 type Set = BTreeSet<Vec<u8>>;
 
 /// What the answers use, by request.
-fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
+pub(crate) fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
     let mut walker = ListWalker::new(history);
     let mut known: BTreeMap<u32, [Set; 3]> = BTreeMap::new();
     let mut out = Vec::new();
@@ -182,12 +243,12 @@ fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
                     outputs.insert(text.to_vec());
                     copies.extend(copy(history, source, hole));
                 } else if own {
-                    elsewhere.extend(words(&text, false).into_iter().map(|r| text[r].to_vec()));
+                    elsewhere.extend(anchors(&text, false));
                 }
             }
             if matches!(skeleton.kind, PartKind::Tools | PartKind::System) {
                 let text = skeleton.literal.read(source).unwrap();
-                elsewhere.extend(words(&text, true).into_iter().map(|r| text[r].to_vec()));
+                elsewhere.extend(anchors(&text, true));
             }
         }
         let mut found = Vec::new();
@@ -195,7 +256,7 @@ fn uses(history: &History, source: &dyn Source) -> Vec<Vec<Use>> {
             if elsewhere.contains(&word) {
                 continue;
             }
-            let has = |text: &&Vec<u8>| words(text, false).into_iter().any(|r| text[r] == word);
+            let has = |text: &&Vec<u8>| !places(text, &word).is_empty();
             let sent = outputs.iter().any(|text| has(&text));
             let from = outputs.union(copies).filter(has).cloned().collect();
             elsewhere.insert(word.clone());
@@ -251,8 +312,7 @@ fn outputs(now: &Written, line: &Line, uses: &[Vec<Use>], number: usize, place: 
     let missed = uses[number].iter().filter(|(word, from)| {
         let visible = |(text, range): &(Vec<u8>, Range<usize>)| {
             let held = |at: &Range<usize>| range.start <= at.start && at.end <= range.end;
-            from.contains(text)
-                && words(text, false).into_iter().any(|at| text[at.clone()] == *word && held(&at))
+            from.contains(text) && places(text, word).iter().any(held)
         };
         !now.shown.iter().any(visible)
     });

@@ -79,7 +79,7 @@ proptest! {
         let index = Index::new(&made.history);
         let memo = Kept::default();
         for policy in policies.iter().chain(&policies) {
-            let shared = Shared { index: &index, memo: &memo };
+            let shared = Shared { index: &index, memo: &memo, counter: None };
             let mut projector = Projector::with(&made.history, &made.store, policy, shared);
             for projection in fold(&made, policy) {
                 prop_assert_eq!(projector.projection(projection.request).unwrap(), projection);
@@ -154,7 +154,7 @@ fn a_text_is_capped_once_however_many_policies_ask() {
              limit = 50\nshape = \"head\"\nmarker = \"\"\nmarker_in_limit = false\n"
         ))
         .unwrap();
-        let shared = Shared { index: &index, memo: &memo };
+        let shared = Shared { index: &index, memo: &memo, counter: None };
         let mut projector = Projector::with(&made.history, &made.store, &policy, shared);
         for request in &made.model.requests {
             projector.step(request.id).unwrap();

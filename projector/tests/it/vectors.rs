@@ -40,6 +40,14 @@ pub(crate) fn generated(input: &Value) -> Option<String> {
     })
 }
 
+/// The stored cases of a peer.
+pub(crate) fn stored(peer: &str) -> Vec<Value> {
+    let packed = fs::read(Path::new(PEERS).join(format!("{peer}.json.zst"))).unwrap();
+    let json = zstd::decode_all(packed.as_slice()).unwrap();
+    let file: Value = serde_json::from_slice(&json).unwrap();
+    file["vectors"].as_array().unwrap().clone()
+}
+
 /// The one text of an input that is a text, a list with one text, or a message with one.
 fn text_of(input: &Value) -> Option<String> {
     let parts = input.get("parts").unwrap_or(input);

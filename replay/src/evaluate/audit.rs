@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use ledger::history::Change;
+use ledger::history::{Change, Request};
 use projector::metrics::outline::TextNo;
 use projector::metrics::{Line, prompt_bytes};
 use projector::view::Segment;
 use projector::{Policy, Projector};
 
+use super::dynamics::{Rewrite, rewrites};
 use super::{EvaluateError, Prepared, RECORDED};
 
 /// What a stretch is that differs from request to request.
@@ -60,24 +61,6 @@ pub struct Census {
     pub lost_tokens: u64,
 }
 
-/// A rewrite of the client's own, and whether it paid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compaction {
-    /// The request that was the first to be sent with it, from 1.
-    pub request: u64,
-    /// Tokens that the prompt has lost.
-    pub saved_tokens: u64,
-    /// Tokens behind the place, which have to be read anew.
-    pub suffix_tokens: u64,
-    /// Requests of the conversation from it on.
-    pub requests_left: u64,
-    /// Requests that it takes to pay, without the request that wrote the summary; `None`: no
-    /// price, or nothing was saved.
-    pub pays_after: Option<u64>,
-    /// Requests since the rewrite before.
-    pub since_last: Option<u64>,
-}
-
 /// An output, and how long it was carried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carrier {
@@ -101,7 +84,7 @@ pub struct Audit {
     /// Places at which requests differ.
     pub census: Vec<Census>,
     /// Rewrites.
-    pub compactions: Vec<Compaction>,
+    pub compactions: Vec<Rewrite>,
     /// Outputs, those with the most tokens first.
     pub carriers: Vec<Carrier>,
 }
@@ -121,25 +104,30 @@ impl Audit {
         let mut projector = Projector::new(history, source, &recorded);
         let mut walk = Walk { prepared, before: BTreeMap::new(), carried: BTreeMap::new() };
         let mut audit = Self::default();
-        let mut last_edit: BTreeMap<u32, usize> = BTreeMap::new();
         for (number, request) in history.requests().iter().enumerate() {
             let projection = projector.projection(request.captured.request)?;
             walk.carry(number, &projection.view.segments);
             let Some(line) = prepared.base().get(number) else { continue };
             let prompt = prompt_bytes(history, source, &projection.view)?;
-            let edited = request.changes.iter().any(|it| matches!(it, Change::Edited(_)));
+            let edited = is_edited(request);
             if line.common_bytes < line.before_bytes {
                 audit.census.push(walk.census(line, &prompt, edited));
-                if edited {
-                    let since = last_edit.insert(line.lane, number).map(|last| number - last);
-                    audit.compactions.push(walk.compaction(line, since.map(|n| n as u64)));
-                }
             }
             walk.before.insert(line.lane, prompt);
         }
         audit.carriers = walk.carriers();
+        // What the request itself brings is not known where the client has changed the list.
+        let own =
+            |line: &Line| history.requests().get(line.request).is_some_and(is_edited).then_some(0);
+        let (base, terms) = (prepared.base(), prepared.terms());
+        audit.compactions = rewrites(base, terms, prepared.scale(), own);
         Ok(audit)
     }
+}
+
+/// True when the client changed its list before a request.
+fn is_edited(request: &Request) -> bool {
+    request.changes.iter().any(|change| matches!(change, Change::Edited(_)))
 }
 
 /// What is known of the requests so far.
@@ -180,31 +168,6 @@ impl Walk<'_, '_> {
             offset: line.common_bytes,
             lost_bytes,
             lost_tokens: scale.tokens(lost_bytes),
-        }
-    }
-
-    fn compaction(&self, line: &Line, since_last: Option<u64>) -> Compaction {
-        let scale = self.prepared.scale();
-        let saved = scale.tokens(line.before_bytes.saturating_sub(line.bytes()));
-        let suffix = scale.tokens(line.bytes().saturating_sub(line.common_bytes));
-        let lines = self.prepared.base();
-        let left = lines.iter().skip(line.request).filter(|later| later.lane == line.lane).count();
-        let terms = self.prepared.terms().get(line.request);
-        let price = terms.and_then(|terms| Some((terms.price?, terms.book?)));
-        let pays_after = price.filter(|_| saved > 0).map(|(price, book)| {
-            let unit = price.unit(book, line.tokens);
-            let [write, _] = unit.write;
-            let more = u128::from(write.0.saturating_sub(unit.read.0)) * u128::from(suffix);
-            let less = (u128::from(unit.read.0) * u128::from(saved)).max(1);
-            u64::try_from(more.div_ceil(less)).unwrap_or(u64::MAX)
-        });
-        Compaction {
-            request: line.request as u64 + 1,
-            saved_tokens: saved,
-            suffix_tokens: suffix,
-            requests_left: left as u64,
-            pays_after,
-            since_last,
         }
     }
 

@@ -6,21 +6,32 @@
 
 mod audit;
 mod calibrate;
-mod oracle;
+mod draws;
+mod dynamics;
+pub mod oracle;
+mod reread;
 mod row;
 mod terms;
 
-use projector::metrics::{DataError, Facts, Ground, Line, Scale, Terms, evaluate};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use projector::metrics::{DataError, Facts, Ground, Line, Picodollars, Scale, Terms, evaluate};
 use projector::{Policy, ProjectError};
 
-pub use audit::{Audit, Carrier, Census, Compaction, Volatile};
+pub use audit::{Audit, Carrier, Census, Volatile};
 pub use calibrate::{Calibration, Error as Deviation};
+pub use draws::Draws;
+pub use dynamics::{Dynamics, Rewrite};
+pub use oracle::Oracle;
+pub use reread::{LINE_BYTES_MIN, LINES_PERCENT, Reread};
 pub use row::{Breaks, EvaluatedRow};
 pub use terms::{Basis, model_of};
 
 use crate::memo::SharedMemo;
 use crate::recording::Recording;
 use crate::rulebook::Rates;
+use crate::tokens::Vocabularies;
 
 /// Why a recording could not be evaluated.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +59,9 @@ pub struct Prepared<'r> {
     base: Vec<Line>,
     calibration: Calibration,
     memo: SharedMemo,
+    /// By tool, what the record took away.
+    rereads: BTreeMap<u32, Reread>,
+    oracle: OnceLock<Option<Oracle>>,
 }
 
 /// The policy that changes nothing.
@@ -75,6 +89,7 @@ impl<'r> Prepared<'r> {
             source,
             ground: &ground,
             memo: &memo,
+            counter: Some(&Vocabularies),
             terms: &plain,
             scale: Scale::assumed(),
         };
@@ -83,7 +98,20 @@ impl<'r> Prepared<'r> {
         calibrate::outputs(history, scale, &mut terms);
         let base = evaluate(Facts { terms: &terms, scale, ..facts }, &recorded, None)?;
         let calibration = Calibration::of(history, &terms, &base);
-        Ok(Self { recording, ground, terms, basis, scale, base, calibration, memo })
+        let rereads = reread::recorded(&ground, history, source, &base)?;
+        let oracle = OnceLock::new();
+        Ok(Self {
+            recording,
+            ground,
+            terms,
+            basis,
+            scale,
+            base,
+            calibration,
+            memo,
+            rereads,
+            oracle,
+        })
     }
 
     /// Evaluates a policy: a line for each request.
@@ -91,29 +119,63 @@ impl<'r> Prepared<'r> {
     /// # Errors
     /// A text is missing or damaged.
     pub fn policy(&self, policy: &Policy) -> Result<Vec<Line>, ProjectError> {
-        let facts = Facts {
+        if policy.is_recorded() {
+            return Ok(self.base.clone());
+        }
+        evaluate(self.facts(), policy, Some(&self.base))
+    }
+
+    /// The run, and everything that is the same for all policies.
+    pub fn facts(&self) -> Facts<'_> {
+        Facts {
             history: self.recording.history(),
             source: self.recording.as_source(),
             ground: &self.ground,
             memo: &self.memo,
+            counter: Some(&Vocabularies),
             terms: &self.terms,
             scale: self.scale,
-        };
-        if policy.is_recorded() {
-            return Ok(self.base.clone());
         }
-        evaluate(facts, policy, Some(&self.base))
     }
 
     /// A policy's lines, summed up.
     pub fn row(&self, lines: &[Line]) -> EvaluatedRow {
-        EvaluatedRow::of(lines, &self.base, &self.terms, self.tools())
+        let mut row = EvaluatedRow::of(lines, &self.base, &self.terms, self.tools());
+        row.dynamics = Dynamics::of(lines, &self.base, &self.terms, self.scale);
+        row.rereads = self.rereads(lines);
+        row
+    }
+
+    /// By the name of a tool, what lines hide though it is needed, beside what the record hid.
+    fn rereads(&self, lines: &[Line]) -> BTreeMap<String, Reread> {
+        let mut rereads = self.rereads.clone();
+        for (tool, needed) in reread::needed(&self.ground, lines) {
+            rereads.entry(tool).or_default().needed = needed;
+        }
+        let mut named: BTreeMap<String, Reread> = BTreeMap::new();
+        for (tool, reread) in rereads {
+            named.entry(self.tool(tool)).or_default().add(&reread);
+        }
+        named
+    }
+
+    fn tool(&self, number: u32) -> String {
+        let name = self.tools().get(number as usize);
+        String::from_utf8_lossy(name.map_or(&[][..], Vec::as_slice)).into_owned()
     }
 
     /// The least that any policy could have cost that shows what the recorded answers use, as far
     /// as can be told; `None`: some request has no price.
-    pub fn cost_at_least(&self) -> Option<projector::metrics::Picodollars> {
+    pub fn cost_at_least(&self) -> Option<Picodollars> {
         oracle::cost_at_least(&self.base, &self.terms)
+    }
+
+    /// The cheapest requests that were found which show what the recorded answers use: what could
+    /// have been done, had the future been known. Worked out once; `None`: some request has no
+    /// price, or a text is missing.
+    pub fn oracle(&self) -> Option<&Oracle> {
+        let best = || oracle::best(self.facts(), &self.base).ok().flatten();
+        self.oracle.get_or_init(best).as_ref()
     }
 
     /// The recording.
@@ -153,9 +215,7 @@ impl<'r> Prepared<'r> {
 
     /// The name of the tool that an output is of.
     pub fn tool_of(&self, text: projector::metrics::outline::TextNo) -> String {
-        let name =
-            self.ground.outline.tool_of(text).and_then(|tool| self.tools().get(tool as usize));
-        String::from_utf8_lossy(name.map_or(&[][..], Vec::as_slice)).into_owned()
+        self.ground.outline.tool_of(text).map_or_else(String::new, |tool| self.tool(tool))
     }
 
     /// Names of tools.

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use projector::metrics::rulebook::Scheme;
-use projector::metrics::{Cause, Class, Cost, Line, Picodollars, Recall, Terms};
+use projector::metrics::{Cause, Class, Cost, Line, Notices, Picodollars, Recall, Terms};
 
+use super::dynamics::Dynamics;
+use super::reread::Reread;
 use crate::sweep::Row;
 
 /// Breaks of one cause.
@@ -75,6 +77,12 @@ pub struct EvaluatedRow {
     pub dead_bytes: u64,
     /// Requests without the newest message of a person.
     pub user_turns_lost: u64,
+    /// What the policy says of what it leaves out of outputs.
+    pub notices: Notices,
+    /// Rewrites of the policy's own.
+    pub dynamics: Dynamics,
+    /// By tool, what is hidden though it is needed, and what the record hid.
+    pub rereads: BTreeMap<String, Reread>,
 }
 
 impl EvaluatedRow {
@@ -134,6 +142,7 @@ impl EvaluatedRow {
             self.sign_lost.get_or_insert(ordinal);
         }
         self.dead_bytes += line.dead_bytes;
+        self.notices.add(&line.notices);
         self.user_turns_lost += u64::from(line.user_turn_lost && !base.user_turn_lost);
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use artifacts::Store;
 use artifacts::fs::PackIdent;
 use artifacts::redact::Redactor;
-use ledger::event::{Event, KIND_VERSION};
+use ledger::event::Event;
 use ledger::fs::{LogIdent, LogReader, LogWriter, PackLength};
 use ledger::id::PartNo;
 use ledger::segment::Epoch;
@@ -118,7 +118,7 @@ impl<'r> Copy<'r> {
     fn write(mut self, events: &[Event]) -> Result<(), Failure> {
         let sealed = self.tools.store.seal()?;
         for event in events {
-            self.log.append(event.kind().tag(), KIND_VERSION, 0, &event.encode()?)?;
+            self.log.append(event.kind().tag(), event.version(), 0, &event.encode()?)?;
             if self.log.pending_bytes() > 1 << 20 {
                 self.log.write()?;
             }

@@ -7,8 +7,8 @@ use ledger::wire::escape::unescape;
 
 use super::alias::Aliases;
 use super::json::{DEPTH_MAX, NotJson, Walk};
-use super::rules::{Rules, Varies};
-use super::texts::{self, Word};
+use super::rules::{Rules, TextRule, Varies};
+use super::texts::{self, By, Word};
 use super::{Outcome, Pair, TwinReport};
 
 /// Where two bodies differ. A place, and no content.
@@ -234,7 +234,7 @@ impl Compare {
         }
         let mut clash = false;
         let rules = Arc::clone(&self.rules);
-        let compared = texts::compare(&own, &other, &rules.texts, &mut |word| {
+        let compared = texts::compare(&own, &other, &rules, &mut |word| {
             let fits = self.word(word);
             clash |= !fits;
             fits
@@ -244,11 +244,12 @@ impl Compare {
     }
 
     fn word(&mut self, word: Word<'_>) -> bool {
-        let rule = word.rule.and_then(|index| self.rules.texts.get(index));
-        match rule {
-            Some(rule) => self.tolerate(rule.pattern().trim_end()),
-            None => self.tolerate("id by its looks"),
-        }
+        let rule = match word.by {
+            By::Rule(index) => self.rules.texts.get(index).map(TextRule::pattern),
+            By::Pair => Some("declared pair".to_owned()),
+            By::Looks => None,
+        };
+        self.tolerate(rule.as_deref().map_or("id by its looks", str::trim_end));
         word.varies == Varies::Number || self.aliases.bind(word.own, word.other)
     }
 

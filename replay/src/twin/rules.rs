@@ -30,6 +30,8 @@ pub struct Rules {
     pub members: Vec<String>,
     /// Objects whose members may come in any order.
     pub unordered: Vec<String>,
+    /// Words that stand for one another: of the recorded run, and of the other one.
+    pub pairs: Vec<(String, String)>,
     /// What the user put in may differ.
     pub inputs_may_differ: bool,
 }
@@ -122,6 +124,7 @@ impl Rules {
             texts: TEXTS.iter().filter_map(text).collect(),
             members: owned(&MEMBERS),
             unordered: owned(&UNORDERED),
+            pairs: Vec::new(),
             inputs_may_differ: false,
         }
     }

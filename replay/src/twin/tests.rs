@@ -38,6 +38,24 @@ fn the_same_bytes_are_identical() {
 }
 
 #[test]
+fn words_that_were_declared_as_a_pair_stand_for_one_another_and_for_nothing_else() {
+    let compared = |own: &str, other: &str| {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let pairs = vec![pair("staging", "stage"), pair("build-one", "release/2")];
+        let rules = Arc::new(Rules { pairs, ..Rules::known() });
+        let mut compare = Compare::new(rules, Aliases::default(), Vec::new());
+        compare.bodies(own.as_bytes(), other.as_bytes())
+    };
+    let own = r#"{"a":"on staging: build-one, staging","b":["build-one"]}"#;
+    let other = r#"{"a":"on stage: release/2, stage","b":["release/2"]}"#;
+    assert_eq!(compared(own, other), Outcome::Equal);
+    let mixed = other.replacen("stage", "release/2", 1);
+    assert!(matches!(compared(own, &mixed), Outcome::Different(_)));
+    let more = other.replace("on stage:", "at stage:");
+    assert!(matches!(compared(own, &more), Outcome::Different(_)));
+}
+
+#[test]
 fn ids_and_times_may_differ_where_they_are_declared() {
     equal(
         &format!(r#"{{"a":"msg_{}","b":"{}"}}"#, UUID[0], UUID[0]),

@@ -1,7 +1,7 @@
 //! Compares two texts word by word: a word may differ where a rule or its own looks say that it
 //! is an id or a number of the run.
 
-use super::rules::{TextRule, Varies};
+use super::rules::{Rules, TextRule, Varies};
 
 /// Shortest word that is an id by its looks alone: letters and digits, both among them.
 const RANDOM_CHARS_MIN: usize = 12;
@@ -13,9 +13,20 @@ const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 pub(super) struct Word<'t> {
     pub(super) own: &'t str,
     pub(super) other: &'t str,
-    /// What it is, and the rule that says so; without one, its looks do.
+    /// What it is.
     pub(super) varies: Varies,
-    pub(super) rule: Option<usize>,
+    pub(super) by: By,
+}
+
+/// Who says that a word may differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// A rule, by its place in the list.
+    Rule(usize),
+    /// A pair that was declared.
+    Pair,
+    /// Its looks.
+    Looks,
 }
 
 /// Where two texts part.
@@ -31,7 +42,7 @@ pub(super) struct Parted {
 pub(super) fn compare<'t>(
     own: &'t str,
     other: &'t str,
-    rules: &[TextRule],
+    rules: &Rules,
     word: &mut dyn FnMut(Word<'t>) -> bool,
 ) -> Result<(), Parted> {
     let (mut own_at, mut other_at) = (0, 0);
@@ -56,10 +67,13 @@ fn differing<'t>(
     own: &'t str,
     other: &'t str,
     at: Parted,
-    rules: &[TextRule],
+    rules: &Rules,
 ) -> Option<(Word<'t>, usize, usize)> {
+    if let Some(found) = rules.pairs.iter().find_map(|pair| paired(own, other, at, pair)) {
+        return Some(found);
+    }
     // What stands before the place is the same in both, so a word begins equally far back.
-    for (index, rule) in rules.iter().enumerate() {
+    for (index, rule) in rules.texts.iter().enumerate() {
         let is_part = |c: char| match rule.varies {
             Varies::Id => c.is_ascii_alphanumeric() || c == '-',
             Varies::Number => c.is_ascii_digit() || matches!(c, '.' | ','),
@@ -68,17 +82,36 @@ fn differing<'t>(
             (within(own, at.own_at, rule, is_part), within(other, at.other_at, rule, is_part));
         if let (Some(a), Some(b)) = (a, b) {
             let (own, other) = (own.get(a.0..a.1)?, other.get(b.0..b.1)?);
-            return Some((Word { own, other, varies: rule.varies, rule: Some(index) }, a.1, b.1));
+            return Some((Word { own, other, varies: rule.varies, by: By::Rule(index) }, a.1, b.1));
         }
     }
     let looks = |is_part: fn(char) -> bool, is_id: fn(&str) -> bool| {
         let (a, b) = (around(own, at.own_at, is_part), around(other, at.other_at, is_part));
         let (own, other) = (own.get(a.0..a.1)?, other.get(b.0..b.1)?);
         let both = own.len() == other.len() && is_id(own) && is_id(other);
-        both.then_some((Word { own, other, varies: Varies::Id, rule: None }, a.1, b.1))
+        both.then_some((Word { own, other, varies: Varies::Id, by: By::Looks }, a.1, b.1))
     };
     looks(|c| c.is_ascii_hexdigit() || c == '-', is_uuid)
         .or_else(|| looks(|c| c.is_ascii_alphanumeric(), is_random))
+}
+
+/// The words of a declared pair around a place. The two part where the texts do, so that they
+/// begin as far before it as they have in common.
+fn paired<'t>(
+    own: &'t str,
+    other: &'t str,
+    at: Parted,
+    (left, right): &(String, String),
+) -> Option<(Word<'t>, usize, usize)> {
+    let same = common(left, right);
+    let from = (at.own_at.checked_sub(same)?, at.other_at.checked_sub(same)?);
+    let (a, b) = (own.get(from.0..)?, other.get(from.1..)?);
+    if !a.starts_with(left.as_str()) || !b.starts_with(right.as_str()) {
+        return None;
+    }
+    let (own, other) = (a.get(..left.len())?, b.get(..right.len())?);
+    let word = Word { own, other, varies: Varies::Id, by: By::Pair };
+    Some((word, from.0 + left.len(), from.1 + right.len()))
 }
 
 fn rest(text: &str, at: usize) -> &str {

@@ -22,7 +22,8 @@ pub(super) fn store(recording: &Recording, damage: &mut Vec<String>, notices: &m
         damage.push(words.to_owned());
     }
     recording.store().check_all(|finding| match finding.severity {
-        Severity::Information => notices.push(finding.to_string()),
+        // What a writer that died had reserved or begun: no event names it.
+        Severity::Information | Severity::Tail => notices.push(finding.to_string()),
         _ => damage.push(finding.to_string()),
     });
 }

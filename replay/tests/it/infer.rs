@@ -48,6 +48,7 @@ fn what_the_own_looks_do_not_tell_a_known_form_explains() {
     // One result has another shape, with two texts.
     assert_eq!(explained("cline-std"), (10, 10, vec![]));
     assert_eq!(explained("opencode-anthropic-std"), (3, 3, vec![]));
+    assert_eq!(explained("codex-acp-std"), (11, 11, vec![]));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use ledger::event::{Event, KIND_VERSION, RequestCaptured};
+use ledger::event::{Event, RequestCaptured};
 use ledger::fs::{LogIdent, LogReader, LogWriter};
 use ledger::segment::Epoch;
 use replay::{Check, Level, Recording, RecordingReport, verify};
@@ -31,7 +31,7 @@ fn changed(change: impl Fn(&mut RequestCaptured)) -> (TempDir, Recording) {
             change(captured);
         }
         let body = event.encode().unwrap();
-        log.append(event.kind().tag(), KIND_VERSION, 0, &body).unwrap();
+        log.append(event.kind().tag(), event.version(), 0, &body).unwrap();
     }
     log.seal(&[]).unwrap();
     copy_files(&original.join("art"), &copy.join("art"));

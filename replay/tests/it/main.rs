@@ -13,13 +13,18 @@ mod infer;
 mod levels;
 mod metrics;
 mod mutants;
+mod others;
 mod recordings;
 mod segments;
 mod selftest;
 mod serve;
 #[path = "../../../projector/tests/it/slow.rs"]
 mod slow;
+#[path = "../../../projector/tests/it/slow_lines.rs"]
+mod slow_lines;
+mod slow_rows;
 mod support;
+mod tokens;
 mod toy;
 mod twin;
 mod who;

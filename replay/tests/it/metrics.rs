@@ -6,8 +6,8 @@ use projector::policy::presets;
 use replay::evaluate::Prepared;
 use replay::rulebook::Rates;
 
-use crate::slow;
 use crate::support::import;
+use crate::{slow, slow_lines};
 
 /// The slow way reads an output again for each request: larger runs are left to random ones.
 const BYTES_MAX: u64 = 6 << 20;
@@ -30,6 +30,7 @@ fn the_numbers_of_every_recording_are_those_of_the_written_bytes() {
         let bodies = recording.history().requests().iter().map(|r| r.captured.body_bytes);
         if bodies.sum::<u64>() <= BYTES_MAX {
             slow::check(recording.history(), recording.as_source(), &policies);
+            slow_lines::check(recording.history(), recording.as_source(), &policies);
             checked += 1;
         }
     }

@@ -4,6 +4,7 @@
 
 use projector::Policy;
 use projector::metrics::{PriceTable, Rulebook};
+use projector::policy::{KeepUnit, Op};
 use replay::evaluate::{EvaluatedRow, Prepared};
 use replay::rulebook::Rates;
 
@@ -64,6 +65,7 @@ fn the_smallest_context_is_not_the_cheapest() {
     // Every request but the first few breaks the cache, every fifth, every twentieth.
     let rewrites = [none, each, fives, twenties].map(|row| row.rewrites);
     assert_eq!(rewrites, [0, 194, 38, 9]);
+    lasting(&prepared, (cost(each), cost(twenties)));
     // No policy that shows what is used beats the one that knows the future.
     let least = prepared.cost_at_least().unwrap().0;
     assert!(least > 0 && least < cost(none), "{least}");
@@ -77,4 +79,33 @@ fn the_smallest_context_is_not_the_cheapest() {
     assert!(each.recall.per_mille() > each.recall.random_per_mille());
     assert_eq!(none.recall.missed, 0);
     assert!(none.recall.anchors > 100, "{}", none.recall.anchors);
+}
+
+/// Policies that clear above a size, for good: they see what they have cleared, and clear again
+/// when the size is reached again.
+fn lasting(prepared: &Prepared<'_>, (each, twenties): (u64, u64)) {
+    let above = |tokens: u64, more: &str| {
+        let trigger = format!(
+            "sticky = true\n\
+             trigger = {{ metric = \"est_tokens\", cmp = \">\", value = {tokens} }}\n"
+        );
+        clear("above", 3, &(trigger + more))
+    };
+    let prune = "sticky = true\nmin_gain = { n = 20000, unit = \"tokens\", mode = \"refuse\" }";
+    let mut prune = clear("prune", 40_000, prune);
+    if let Op::ClearResults(step) = &mut prune.steps[0].op {
+        step.keep.0.unit = KeepUnit::Tokens;
+    }
+    let at_least = "min_gain = { n = 20000, unit = \"tokens\", mode = \"refuse\" }";
+    let policies = [above(60_000, ""), above(60_000, at_least), above(100_000, ""), prune];
+    let rows = policies.map(|policy| prepared.row(&prepared.policy(&policy).unwrap()));
+    let rewrites = rows.each_ref().map(|row| row.rewrites);
+    let costs = rows.each_ref().map(|row| row.cost.input().0);
+    // A clear now and then, where the list as it was sent would have one at nearly every request.
+    assert_eq!(rewrites, [6, 6, 3, 11]);
+    // Clearing seldom is as cheap as the best of those that clear by count.
+    assert!(
+        costs[0] * 10 < twenties * 11 && costs[0] * 3 < each * 2,
+        "{costs:?} {each} {twenties}"
+    );
 }

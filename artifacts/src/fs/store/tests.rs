@@ -95,7 +95,7 @@ fn a_full_pack_is_sealed_and_the_next_number_follows() {
 }
 
 #[test]
-fn a_known_artifact_whose_copy_is_damaged_is_stored_again() {
+fn s35_a_known_artifact_whose_copy_is_damaged_is_stored_again() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut store = store(folder.path());
     let reference = put(&mut store, "known").expect("stored");

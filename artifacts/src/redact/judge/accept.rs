@@ -13,6 +13,8 @@ pub(crate) const VALUE_BYTES_MIN: usize = 8;
 pub(crate) const VALUE_BYTES_MAX: usize = 4096;
 /// So much of a value is looked at.
 const LOOKED_AT_BYTES: usize = 256;
+/// The longest unit or type behind a number.
+const UNIT_BYTES_MAX: usize = 3;
 /// Random bytes that a generated value needs.
 const RANDOM_BYTES_MIN: usize = 8;
 /// The least entropy of a value, per byte.
@@ -38,7 +40,8 @@ pub(crate) fn is_secret(kind: Kind, form: Form, value: &[u8]) -> bool {
     let value = value.get(..LOOKED_AT_BYTES).unwrap_or(value);
     let mix = Mix::of(value);
     let random = look::random_bytes(value);
-    let plain = random == 0 && (mix.digit == 0 || mix.kinds() < 3);
+    let plain =
+        random == 0 && (mix.digit == 0 || mix.kinds() < 3) && !is_scrambled(kind, mix, value);
     if plain && (kind == Kind::Generated || form != Form::Placed) {
         return false;
     }
@@ -58,11 +61,21 @@ pub(crate) fn is_secret(kind: Kind, form: Form, value: &[u8]) -> bool {
     }
 }
 
+/// `RUrtieGKirv^`: a password of capitals that start no words, and a sign.
+fn is_scrambled(kind: Kind, mix: Mix, value: &[u8]) -> bool {
+    kind == Kind::Password
+        && mix.upper >= 2
+        && mix.lower >= 2
+        && value.iter().any(|byte| is_sign(*byte))
+        && !fake::is_words(value)
+}
+
 /// A password that people made up: signs, digits and letters, and no words for secrets.
 fn is_password(value: &[u8], mix: Mix, form: Form) -> bool {
     let signs = value.iter().filter(|byte| is_sign(**byte)).count();
     let varied = mix.kinds() >= 3 && mix.digit > 0 && (signs > 0 || !fake::is_words(value));
-    let varied = varied || (look::is_random(value) && mix.digit > 0);
+    let varied = varied || (look::is_random(value) && (mix.digit > 0 || signs > 0));
+    let varied = varied || is_scrambled(Kind::Password, mix, value);
     let placed = form == Form::Placed && !fake::is_words(value);
     varied || placed
 }
@@ -121,8 +134,13 @@ fn is_reference(value: &[u8]) -> bool {
 
 fn is_number(value: &[u8]) -> bool {
     let rest = value.strip_prefix(b"-").unwrap_or(value);
+    // `0x4000000D_u32`: a constant of 64 bits at most.
+    if let Some(digits) = rest.strip_prefix(b"0x").or_else(|| rest.strip_prefix(b"0X")) {
+        let digits = digits.split(|byte| *byte == b'_').next().unwrap_or_default();
+        return (1..=16).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit);
+    }
     let suffix = rest.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
-    let end = rest.len() - suffix;
+    let end = rest.len() - if suffix <= UNIT_BYTES_MAX { suffix } else { 0 };
     // `7u32`, `2.5f64`, `100UL`, `10px`
     let number = match (rest.get(end), rest.get(..end)) {
         (Some(b'u' | b'i' | b'f' | b'U' | b'L' | b'l'), Some(number)) => number,
@@ -183,6 +201,8 @@ mod tests {
             "Password",
             "supersecret",
             "********",
+            "0x4000000D",
+            "0xC000006B_u32",
             "<password>",
         ] {
             assert!(!is(Kind::Password, value), "{value}");

@@ -19,6 +19,13 @@ const BARE_RANDOM_BYTES_MIN: usize = 12;
 const LONG_BYTES_MIN: usize = 64;
 /// The longest word between a colon and an equals sign (a type), or before a parenthesis.
 const TYPE_BYTES_MAX: usize = 40;
+/// The longest parameters of a terminal color.
+const COLOR_BYTES_MAX: usize = 24;
+/// What joins names to values, the longest first. A value can begin with any other sign.
+const OPERATORS: [&[u8]; 14] = [
+    b"===", b"!==", b"||=", b":?=", b"::=", b":=", b"=>", b"==", b"?=", b"+=", b"!=", b"?:", b"=",
+    b":",
+];
 
 /// How a value is joined to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +57,10 @@ pub(crate) fn judge(place: &Place<'_>) -> Result<Judgement, Short> {
     if is_other_word(&text, place)? {
         return nothing;
     }
-    let name_end = text.run(place.end, NAME_BYTES_MAX, is_name_byte)?;
+    // An anchor can end in what joins the name to its value.
+    let anchor = text.bytes.get(place.start..place.end).unwrap_or_default();
+    let beyond = anchor.iter().rev().take_while(|byte| !is_name_byte(**byte)).count();
+    let name_end = text.run(place.end - beyond, NAME_BYTES_MAX, is_name_byte)?;
     let name = name(place, &text, name_end);
     let Some((lead, at)) = lead(&text, name_end, &name, place)? else { return nothing };
     let Some(kind) = name::kind(name.text()) else { return nothing };
@@ -132,9 +142,36 @@ fn name(place: &Place<'_>, text: &Text<'_>, end: usize) -> Name {
         (Some(b'\\'), Some(b'n' | b'r' | b't' | b'b' | b'f' | b'u' | b'e')) => 1,
         _ => 0,
     };
+    let escaped = if before.last() == Some(&b'[') { color_bytes(left) } else { escaped };
     let mut bytes = left.get(escaped..).unwrap_or_default().to_vec();
     bytes.extend_from_slice(text.bytes.get(place.start..end).unwrap_or_default());
     Name { bytes, before: if escaped > 0 { None } else { before.last().copied() } }
+}
+
+/// How much of the beginning of a name is the end of a terminal color.
+fn color_bytes(name: &[u8]) -> usize {
+    let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits > 0 && name.get(digits) == Some(&b'm') { digits + 1 } else { 0 }
+}
+
+/// Goes past terminal colors.
+fn past_colors(text: &Text<'_>, mut at: usize) -> Result<usize, Short> {
+    const STARTS: [&[u8]; 4] = [b"\x1b[", b"\\u001b[", b"\\u001B[", b"\\x1b["];
+    while matches!(text.byte(at)?, Some(0x1b | b'\\')) {
+        let mut start = None;
+        for spelling in STARTS {
+            if text.has_text(at, spelling)? {
+                start = Some(at + spelling.len());
+            }
+        }
+        let Some(start) = start else { break };
+        let end = text.run(start, COLOR_BYTES_MAX, |byte| matches!(byte, b'0'..=b'?'))?;
+        if !text.byte(end)?.is_some_and(|byte| byte.is_ascii_alphabetic()) {
+            break;
+        }
+        at = end + 1;
+    }
+    Ok(at)
 }
 
 /// What joins the name to a value, and where that starts.
@@ -152,37 +189,27 @@ fn lead(
             at += 1;
         }
     }
+    at = past_colors(text, at)?;
     let blanks_end = text.blanks(at, BLANKS_MAX)?;
     let tight = blanks_end == at;
     let first = text.byte(blanks_end)?;
     let lead = match first {
         Some(b'=' | b':' | b'?' | b'+' | b'|' | b'!') => {
-            let operator =
-                |byte: u8| matches!(byte, b'=' | b':' | b'?' | b'+' | b'|' | b'!' | b'>' | b'~');
-            let end = text.run(blanks_end, 4, operator)?;
-            let written = text.bytes.get(blanks_end..end).unwrap_or_default();
-            let joins = matches!(
-                written,
-                b"=" | b":"
-                    | b":="
-                    | b"=>"
-                    | b"=="
-                    | b"==="
-                    | b"?="
-                    | b"+="
-                    | b"||="
-                    | b"!="
-                    | b"!=="
-                    | b"=~"
-                    | b"?:"
-                    | b":?="
-                    | b"::="
-            );
-            if !joins {
+            let mut end = None;
+            for operator in OPERATORS {
+                if text.has_text(blanks_end, operator)? {
+                    end = Some(blanks_end + operator.len());
+                    break;
+                }
+            }
+            let Some(end) = end else { return Ok(None) };
+            // A path of names.
+            if first == Some(b':') && text.byte(end)? == Some(b':') {
                 return Ok(None);
             }
-            let value_at = text.blanks(end, BLANKS_MAX)?;
-            let lead = if tight && value_at == end && first == Some(b'=') {
+            let colored = past_colors(text, end)?;
+            let value_at = past_colors(text, text.blanks(colored, BLANKS_MAX)?)?;
+            let lead = if tight && value_at == colored && first == Some(b'=') {
                 Lead::Tight
             } else {
                 Lead::Operator
@@ -222,7 +249,7 @@ fn blank_lead(
     let word = |word: &[u8]| memchr::memmem::rfind(behind, word).is_some();
     let netrc = name.bytes == b"password" && (word(b"login ") || word(b"machine "));
     let quoted = matches!(text.byte(at)?, Some(b'\'' | b'"')) && name.text().len() <= 16;
-    let config = name.text().eq_ignore_ascii_case(b"requirepass") || name.text() == b"masterauth";
+    let config = matches!(name.text(), b"requirepass" | b"masterauth");
     Ok((netrc || quoted || config).then_some((Lead::Blank, at)))
 }
 

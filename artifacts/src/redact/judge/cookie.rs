@@ -24,13 +24,18 @@ const RANDOM_BYTES_MIN: usize = 10;
 pub(crate) fn judge(place: &Place<'_>) -> Result<Judgement, Short> {
     let text = place.text();
     let nothing = Ok(Judgement::Nothing { until: place.end });
-    let Some(mut at) = value_at(&text, place.end)? else { return nothing };
+    let Some(at) = value_at(&text, place.end)? else { return nothing };
     let end = text.run(at, HEADER_BYTES_MAX, is_value_byte)?;
+    Ok(Judgement::several(pairs(text.bytes, at, end), end.max(place.end)))
+}
+
+/// Values of the pairs in `at..end` of a text.
+pub(super) fn pairs(text: &[u8], mut at: usize, end: usize) -> Vec<Found> {
     let mut found = Vec::new();
     while at < end {
-        let pair = text.bytes.get(at..end).unwrap_or_default();
+        let pair = text.get(at..end).unwrap_or_default();
         let pair_end = pair.iter().position(|byte| *byte == b';').map_or(end, |n| at + n);
-        let pair = text.bytes.get(at..pair_end).unwrap_or_default();
+        let pair = text.get(at..pair_end).unwrap_or_default();
         if let Some(equals) = pair.iter().position(|byte| *byte == b'=') {
             let name = pair.get(..equals).unwrap_or_default().trim_ascii();
             let value = pair.get(equals + 1..).unwrap_or_default();
@@ -42,7 +47,7 @@ pub(crate) fn judge(place: &Place<'_>) -> Result<Judgement, Short> {
         }
         at = pair_end + 1;
     }
-    Ok(Judgement::several(found, end.max(place.end)))
+    found
 }
 
 /// Where the value of the header starts that ends in the anchor.

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::accept::{self, Form};
 use super::name::Kind;
 use super::text::{Short, Text};
-use super::{Judgement, Place};
+use super::{Edge, Judgement, Place};
 use crate::redact::look::{self, fake};
 use crate::redact::rules::Class;
 
@@ -14,6 +14,8 @@ use crate::redact::rules::Class;
 const TOKEN_BYTES_MIN: usize = 8;
 /// The shortest one where no header stands before it.
 const ALONE_BYTES_MIN: usize = 20;
+/// A password in base64 of so many bytes need not look like one.
+const RANDOM_PAIR_BYTES_MIN: usize = 12;
 /// The longest token.
 const TOKEN_BYTES_MAX: usize = 16 << 10;
 /// The most bytes between an authorization word and its value: quotes, colons, spaces.
@@ -68,6 +70,21 @@ pub(crate) fn judge(place: &Place<'_>) -> Result<Judgement, Short> {
     if good { Ok(Judgement::secret(start, end)) } else { nothing }
 }
 
+/// Where the credential stands in the whole value of an authorization.
+pub(super) fn credential(value: &[u8]) -> Option<(usize, usize)> {
+    let text = Text { bytes: value, edge: Edge::End };
+    let scheme = scheme(&text, 0).ok()?;
+    let start = scheme.map_or(0, |(_, start)| start);
+    let end = token(&text, start).ok()??;
+    let credential = value.get(start..end)?;
+    let good = match scheme {
+        Some((b"basic", _)) => is_basic(credential),
+        Some(_) => is_token(&text, start, end, TOKEN_BYTES_MIN),
+        None => credential.len() >= ALONE_BYTES_MIN && is_token(&text, start, end, TOKEN_BYTES_MIN),
+    };
+    good.then_some((start, end))
+}
+
 /// `"name": "Authorization", "value": "..."`.
 fn named(text: &Text<'_>, from: usize) -> Result<Option<usize>, Short> {
     let glue =
@@ -120,7 +137,11 @@ fn is_basic(value: &[u8]) -> bool {
     let password = plain.get(colon + 1..).unwrap_or_default();
     let name = plain.get(..colon).unwrap_or_default();
     let printable = plain.iter().all(|byte| (b' '..0x7f).contains(byte));
-    printable && (is_password(password) || (password.len() < 3 && look::random_bytes(name) >= 12))
+    let is_pair = password.len() >= RANDOM_PAIR_BYTES_MIN && !accept::is_other(password);
+    printable
+        && (is_pair
+            || is_password(password)
+            || (password.len() < 3 && look::random_bytes(name) >= 12))
 }
 
 /// A password that is no placeholder, by itself.

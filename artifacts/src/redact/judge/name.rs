@@ -28,7 +28,7 @@ const GENERATED: [&[u8]; 12] = [
     b"accesstoken",
 ];
 /// Words that make the word `key` behind them a secret.
-const KEYS: [&[u8]; 34] = [
+const KEYS: [&[u8]; 84] = [
     b"api",
     b"access",
     b"secret",
@@ -63,6 +63,56 @@ const KEYS: [&[u8]; 34] = [
     b"rest",
     b"server",
     b"crypto",
+    b"openai",
+    b"anthropic",
+    b"gemini",
+    b"mistral",
+    b"cohere",
+    b"groq",
+    b"azure",
+    b"role",
+    b"write",
+    b"ingest",
+    b"ingestion",
+    b"record",
+    b"stripe",
+    b"twilio",
+    b"sendgrid",
+    b"mailgun",
+    b"mailchimp",
+    b"postmark",
+    b"datadog",
+    b"heroku",
+    b"algolia",
+    b"pinecone",
+    b"supabase",
+    b"firebase",
+    b"bugsnag",
+    b"rollbar",
+    b"sentry",
+    b"mapbox",
+    b"shopify",
+    b"paypal",
+    b"serpapi",
+    b"serper",
+    b"tavily",
+    b"exa",
+    b"perplexity",
+    b"deepseek",
+    b"together",
+    b"fireworks",
+    b"voyage",
+    b"jina",
+    b"elevenlabs",
+    b"deepgram",
+    b"langsmith",
+    b"langchain",
+    b"wandb",
+    b"maps",
+    b"openrouter",
+    b"huggingface",
+    b"replicate",
+    b"instrumentation",
 ];
 /// Words before `token` with which it is a position, or a piece of a text.
 const NO_TOKENS: [&[u8]; 34] = [
@@ -145,7 +195,12 @@ pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
     // `passPhrase` and `api_key` are words of their own.
     let joined = [previous, last.as_slice()].concat();
     let is_password = |end: &&[u8]| last.ends_with(end) || joined == **end;
-    if PASSWORDS.iter().any(is_password) || matches!(last.as_slice(), b"pass") {
+    if PASSWORDS.iter().any(is_password)
+        || matches!(
+            last.as_slice(),
+            b"pass" | b"requirepass" | b"storepass" | b"keypass" | b"masterauth"
+        )
+    {
         return Some(Kind::Password);
     }
     let says_key = last == b"key" && KEYS.iter().any(|word| previous.ends_with(word));

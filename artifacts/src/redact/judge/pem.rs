@@ -20,6 +20,10 @@ const RUN_BYTES_MIN: usize = 24;
 /// Bytes of base64 that tell what they are the beginning of, and the fewest that a key has.
 const BASE64_HEAD_BYTES: usize = 64;
 const BASE64_BYTES_MIN: usize = 100;
+/// The deepest indentation of a line of base64.
+const INDENT_BYTES_MAX: usize = 32;
+/// Lengths of the lines that programs wrap base64 in.
+const WRAPPED_BYTES: std::ops::RangeInclusive<usize> = 60..=80;
 /// The line of dashes that ends a label and starts the last line.
 const DASHES: &[u8] = b"-----";
 
@@ -63,7 +67,23 @@ pub(crate) fn judge(place: &Place<'_>) -> Result<Judgement, Short> {
 /// A private key whose text is in base64, as in the files of cluster tools.
 pub(crate) fn in_base64(place: &Place<'_>) -> Result<Judgement, Short> {
     let text = place.text();
-    let end = text.run(place.start, usize::MAX, |byte| Class::Base64.has(byte))?;
+    let mut end = text.run(place.start, usize::MAX, |byte| Class::Base64.has(byte))?;
+    let line_bytes = end - place.start;
+    // Lines of one length, and a last one that may be shorter.
+    while WRAPPED_BYTES.contains(&line_bytes) {
+        let Some(start) = next_line(&text, end)? else { break };
+        let next = text.run(start, line_bytes + 1, |byte| Class::Base64.has(byte))?;
+        let length = next - start;
+        let ends = !text.byte(next)?.is_some_and(|byte| byte.is_ascii_graphic() && byte != b'"');
+        let fits = length == line_bytes || (ends && length.is_multiple_of(4));
+        if length == 0 || length > line_bytes || !fits {
+            break;
+        }
+        end = next;
+        if length < line_bytes {
+            break;
+        }
+    }
     let head = text.bytes.get(place.start..place.start + BASE64_HEAD_BYTES).unwrap_or_default();
     let plain = STANDARD_NO_PAD.decode(head).unwrap_or_default();
     let is_key = plain.windows(11).any(|piece| piece == b"PRIVATE KEY");
@@ -71,6 +91,20 @@ pub(crate) fn in_base64(place: &Place<'_>) -> Result<Judgement, Short> {
         return Ok(Judgement::Nothing { until: end });
     }
     Ok(Judgement::Secret(Found { start: place.start, end, flags: Flags::ENCODED }))
+}
+
+/// Where the text of the next line starts, if this one ends at `at`.
+fn next_line(text: &Text<'_>, at: usize) -> Result<Option<usize>, Short> {
+    let mut start = at;
+    for ending in [&[b"\r".as_slice(), b"\\r"], &[b"\n".as_slice(), b"\\n"]] {
+        for spelling in ending {
+            if text.has_text(start, spelling)? {
+                start += spelling.len();
+                break;
+            }
+        }
+    }
+    Ok(if start == at { None } else { Some(text.blanks(start, INDENT_BYTES_MAX)?) })
 }
 
 /// `PRIVATE KEY`, with at most one short word before it and perhaps `BLOCK` behind.

@@ -77,9 +77,14 @@ fn auth(text: &Text<'_>, place: &Place<'_>) -> Result<Judgement, Short> {
     let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let end = text.run(start, VALUE_BYTES_MAX, base64)?;
     let value = text.bytes.get(start..end).unwrap_or_default();
+    if is_pair(value) { Ok(Judgement::secret(start, end)) } else { nothing }
+}
+
+/// Returns true if a value is a name and a password in base64.
+pub(super) fn is_pair(value: &[u8]) -> bool {
     let plain = STANDARD.decode(value).unwrap_or_default();
     let colon = plain.iter().position(|byte| *byte == b':');
     let printable = plain.iter().all(|byte| (b' '..0x7f).contains(byte));
     let password = colon.and_then(|colon| plain.get(colon + 1..)).unwrap_or_default();
-    if printable && is_password(password) { Ok(Judgement::secret(start, end)) } else { nothing }
+    printable && is_password(password)
 }

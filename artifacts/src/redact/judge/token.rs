@@ -59,7 +59,11 @@ fn lead(token: &Token, place: &Place<'_>) -> Option<usize> {
         let starts = place.last_end == Some(place.start) || boundary::lets_start(behind);
         return starts.then_some(0);
     };
-    let length = behind.iter().rev().take(most).take_while(|byte| class.has(**byte)).count();
+    let run = behind.iter().rev().take(most).take_while(|byte| class.has(**byte)).count();
+    let (before, token) = behind.split_at_checked(behind.len().checked_sub(run)?)?;
+    // The letter behind a backslash belongs to an escape.
+    let escaped = matches!((before.last(), token.first()), (Some(b'\\'), Some(b'n' | b'r' | b't')));
+    let length = run - usize::from(escaped);
     let fits = (least..=most.min(LEAD_BYTES)).contains(&length);
     let before = behind.get(..behind.len().checked_sub(length)?)?;
     (fits && boundary::lets_start(before)).then_some(length)
@@ -83,6 +87,7 @@ fn continues(token: &Token, next: u8) -> bool {
 fn shows(test: Test, body: &[u8]) -> bool {
     match test {
         Test::Any => true,
+        Test::Uuid => look::is_uuid(body),
         Test::Real => entropy::per_byte(body) >= ENTROPY_MIN,
         Test::Digit => body.iter().any(u8::is_ascii_digit) && look::random_bytes(body) > 0,
         Test::Random => look::random_bytes(body) >= RANDOM_BYTES_MIN,

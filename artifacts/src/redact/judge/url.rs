@@ -37,7 +37,7 @@ pub(crate) fn password(place: &Place<'_>) -> Result<Judgement, Short> {
 /// Bytes before the path, and of a path that could be a part of a password.
 const fn in_authority(byte: u8) -> bool {
     (byte.is_ascii_graphic() || byte >= 0x80)
-        && !matches!(byte, b'"' | b'\'' | b'\\' | b'`' | b'<' | b'>' | b'|' | b'^')
+        && !matches!(byte, b'"' | b'\'' | b'\\' | b'`' | b'<' | b'>' | b'|')
 }
 
 /// Where the colon and the `@` stand between which the password is.

@@ -5,39 +5,80 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-use super::WINDOW_BYTES;
+use super::FORM_BYTES_MIN;
+use crate::redact::judge::Flags;
 
 /// One way.
 #[derive(Clone)]
 pub(super) struct Form {
     pub(super) bytes: Vec<u8>,
-    /// It is the value itself.
-    pub(super) is_value: bool,
     /// Pieces of it are secrets as well.
     pub(super) has_pieces: bool,
+    pub(super) coding: Coding,
+}
+
+/// What a form is of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coding {
+    /// The value itself.
+    Value,
+    /// Escaped, quoted or spelled out.
+    Written,
     /// It stands in a run of base64, whose ends belong to it.
-    pub(super) in_base64: bool,
+    Base64,
+    Utf16,
+}
+
+impl Form {
+    pub(super) fn flags(&self) -> Flags {
+        match self.coding {
+            Coding::Value => Flags::default(),
+            Coding::Utf16 => Flags::WIDE,
+            Coding::Written | Coding::Base64 => Flags::ENCODED,
+        }
+    }
+
+    pub(super) fn is_value(&self) -> bool {
+        self.coding == Coding::Value
+    }
+
+    fn of(bytes: Vec<u8>, coding: Coding) -> Self {
+        Self { bytes, has_pieces: false, coding }
+    }
 }
 
 /// All forms of a value that are long enough, each once.
 pub(super) fn forms(value: &[u8], encoded: bool) -> Vec<Form> {
-    let form =
-        |bytes: Vec<u8>| Form { bytes, is_value: false, has_pieces: false, in_base64: false };
     let has_pieces = !value.contains(&b' ');
-    let mut forms =
-        vec![Form { bytes: value.to_vec(), is_value: true, has_pieces, in_base64: false }];
+    let mut forms = vec![Form { has_pieces, ..Form::of(value.to_vec(), Coding::Value) }];
     if encoded {
-        forms.extend(written(value).into_iter().map(form));
-        let base64 = base64(value).into_iter();
-        forms.extend(base64.map(|bytes| Form { in_base64: true, ..form(bytes) }));
+        let all = [
+            (Coding::Written, written(value)),
+            (Coding::Base64, base64(value)),
+            (Coding::Utf16, wide(value)),
+        ];
+        for (coding, texts) in all {
+            forms.extend(texts.into_iter().map(|bytes| Form::of(bytes, coding)));
+        }
     }
     let mut kept: Vec<Form> = Vec::new();
     for form in forms {
-        if form.bytes.len() >= WINDOW_BYTES && !kept.iter().any(|known| known.bytes == form.bytes) {
+        if form.bytes.len() >= FORM_BYTES_MIN && !kept.iter().any(|known| known.bytes == form.bytes)
+        {
             kept.push(form);
         }
     }
     kept
+}
+
+/// In UTF-16, with the low byte first and last.
+fn wide(value: &[u8]) -> Vec<Vec<u8>> {
+    // ASCII is found by whoever reads UTF-16 as a text.
+    let text = std::str::from_utf8(value).ok().filter(|text| !text.is_ascii());
+    let Some(text) = text else { return Vec::new() };
+    let low_first = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let high_first = text.encode_utf16().flat_map(|unit| unit.swap_bytes().to_le_bytes());
+    vec![low_first, high_first.collect()]
 }
 
 /// Escaped, quoted and spelled out in digits.
@@ -51,12 +92,11 @@ fn written(value: &[u8]) -> Vec<Vec<u8>> {
         }
         all.push(html(text, "&#39;", "&quot;"));
         all.push(html(text, "&apos;", "&#34;"));
+        all.push(html(text, "&#x27;", "&quot;"));
         all.push(html(text, "'", "\""));
-        all.push(text.encode_utf16().flat_map(u16::to_le_bytes).collect());
-        all.push(text.encode_utf16().flat_map(|unit| unit.swap_bytes().to_le_bytes()).collect());
     }
     for upper in [false, true] {
-        for kept in ["-_.~", "-_.!~*'()", "-_.~/", "-_.~:/?#[]@!$&'()*+,;="] {
+        for kept in ["", "-_.~", "-_.!~*'()", "-_.~/", "-_.~:/?#[]@!$&'()*+,;="] {
             all.push(percent(value, kept.as_bytes(), upper, false));
         }
         all.push(percent(value, b"-_.*", upper, true));
@@ -65,6 +105,23 @@ fn written(value: &[u8]) -> Vec<Vec<u8>> {
     all.push(replaced(value, b"'", b"'\\''"));
     all.push(replaced(value, b"'", b"'\"'\"'"));
     all.push(shell(value));
+    for quoted in [replaced(value, b"'", b"'\\''"), replaced(value, b"'", b"'\"'\"'"), shell(value)]
+    {
+        all.push(self::json(&quoted));
+    }
+    if let Ok(text) = std::str::from_utf8(value) {
+        for apostrophe in ["&#39;", "&#x27;"] {
+            all.push(self::json(&html(text, apostrophe, "&quot;")));
+        }
+    }
+    let backslashed = replaced(value, b"\\", b"\\\\");
+    all.push(self::json(&replaced(&backslashed, b"'", b"\\'")));
+    all.push(replaced(&backslashed, b"'", b"\\'"));
+    all.push(
+        value.iter().flat_map(|byte| [b"\\x".to_vec(), hex(&[*byte], false)].concat()).collect(),
+    );
+    let pairs: Vec<_> = value.iter().map(|byte| hex(&[*byte], false)).collect();
+    all.push(pairs.join(&b' '));
     if value.contains(&b'\n') {
         for line_break in [b"\\n".as_slice(), b" ", b"\r\n", b"\\r\\n", b"", b"\\\\n"] {
             all.push(replaced(value, b"\n", line_break));
@@ -196,7 +253,7 @@ mod tests {
     fn forms_are_long_enough_and_different() {
         let forms = forms(b"a\"b\\c&d'e f", true);
         for (at, form) in forms.iter().enumerate() {
-            assert!(form.bytes.len() >= WINDOW_BYTES);
+            assert!(form.bytes.len() >= FORM_BYTES_MIN);
             assert!(forms.iter().skip(at + 1).all(|other| other.bytes != form.bytes));
         }
         let has = |text: &str| forms.iter().any(|form| form.bytes == text.as_bytes());

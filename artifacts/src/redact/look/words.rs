@@ -9,6 +9,8 @@
 const UNLIKELY_QUARTERS: usize = 20;
 /// Shorter words can have any letters.
 const LETTERS_MIN: usize = 6;
+/// Pairs of letters that tell something of a text in pieces.
+const PAIRS_MIN: usize = 6;
 
 #[rustfmt::skip]
 const SURPRISE: [&[u8; 26]; 26] = [
@@ -59,6 +61,23 @@ pub(crate) fn are_unlikely(word: &[u8]) -> bool {
     // `aBcXyZq`: no word has so many capitals inside.
     let scrambled = word.len() >= 8 && turns * 2 > word.len() && capitals * 4 > word.len();
     scrambled || (pairs + 1 >= LETTERS_MIN && sum > pairs * UNLIKELY_QUARTERS)
+}
+
+/// Returns true if the letters of all pieces of a text together stand in an order that words do
+/// not have.
+pub(crate) fn are_unlikely_pieces(text: &[u8]) -> bool {
+    let (mut sum, mut pairs) = (0, 0);
+    for pair in text.windows(2) {
+        let [a, b] = pair else { continue };
+        let in_word = a.is_ascii_alphabetic()
+            && b.is_ascii_alphabetic()
+            && !(a.is_ascii_lowercase() && b.is_ascii_uppercase());
+        if in_word {
+            sum += surprise(*a, *b);
+            pairs += 1;
+        }
+    }
+    pairs >= PAIRS_MIN && sum > pairs * (UNLIKELY_QUARTERS + 1)
 }
 
 fn surprise(a: u8, b: u8) -> usize {

@@ -28,6 +28,8 @@ pub(crate) enum Test {
     Digit,
     /// A piece that looks random, too: the prefix is also a word or a part of one.
     Random,
+    /// That they are a UUID.
+    Uuid,
     /// So many dots, at least, with something random between them.
     Dots(u8),
     /// Nothing: the anchor and the length say all.
@@ -64,11 +66,11 @@ const fn inner(
 }
 
 use Class::{Alnum, Base64, Base64Url, Digits, Hex, Path, UpperAlnum, Url, UrlDot, UrlDotTilde};
-use Test::{Any, Digit, Dots, Random, Real};
+use Test::{Any, Digit, Dots, Random, Real, Uuid};
 
 /// All of them.
 #[rustfmt::skip]
-pub(crate) static TOKENS: [Rule; 67] = [
+pub(crate) static TOKENS: [Rule; 76] = [
     token(1, "antk", "Anthropic key", &["sk-ant-"], (Url, 16, 400, Real)),
     token(2, "oaik", "OpenAI key, and keys of its form", &["sk-"], (Url, 20, 400, Random)),
     token(3, "ghtk", "GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], (Alnum, 30, 255, Real)),
@@ -76,7 +78,7 @@ pub(crate) static TOKENS: [Rule; 67] = [
     token(5, "slck", "Slack token", &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxe-", "xoxc-", "xoxd-"], (Url, 20, 400, Digit)),
     token(6, "awsk", "AWS access key id", &["AKIA", "ASIA", "ABIA", "ACCA"], (UpperAlnum, 16, 16, Real)),
     token(7, "goog", "Google API key", &["AIza"], (Url, 35, 35, Real)),
-    token(8, "glab", "GitLab token", &["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glcbt-", "glffct-", "glwt-"], (UrlDot, 20, 320, Random)),
+    token(8, "glab", "GitLab token", &["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glcbt-", "glffct-", "glwt-"], (UrlDot, 20, 320, Real)),
     token(9, "hugf", "Hugging Face token", &["hf_"], (Alnum, 30, 60, Real)),
     token(10, "npmt", "npm token", &["npm_"], (Alnum, 36, 60, Real)),
     token(11, "pypi", "PyPI token", &["pypi-AgE"], (Url, 16, MAX, Real)),
@@ -125,15 +127,24 @@ pub(crate) static TOKENS: [Rule; 67] = [
     token(60, "mapb", "Mapbox secret token", &["sk.eyJ"], (UrlDot, 60, 300, Dots(1))),
     token(61, "dynt", "Dynatrace token", &["dt0c01.", "dt0s01.", "dt0s16."], (UrlDot, 80, 120, Real)),
     token(62, "ctfl", "Contentful token", &["CFPAT-"], (Url, 40, 64, Real)),
-    token(63, "srvc", "token of a build or delivery service", &["pnu_", "rdme_", "tk-us-", "tfp_", "ico-", "HRKU-", "fio-u-", "duffel_live_", "duffel_test_", "shippo_live_", "shippo_test_", "nfp_", "vcp_", "sgp_", "sm_aat_", "sm_pat_", "sm_sat_", "EZAK", "EZTK", "p8e-", "LTAI", "AKCp", "cmVmd", "squ_", "sqp_", "sqa_", "s-s4t2ud-", "s-s4t2af-", "FLWSECK-", "FLWSECK_TEST-", "live_pub_", "sha256~", "bedrock-api-key-", "ABSK", "dnkey-", "GR1348941"], (Base64Url, 16, 400, Random)),
+    token(63, "srvc", "token of a build or delivery service", &["pnu_", "rdme_", "tk-us-", "tfp_", "ico-", "HRKU-", "fio-u-", "duffel_live_", "duffel_test_", "shippo_live_", "shippo_test_", "nfp_", "vcp_", "sgp_", "sm_aat_", "sm_pat_", "sm_sat_", "EZAK", "EZTK", "p8e-", "LTAI", "AKCp", "cmVmd", "squ_", "sqp_", "sqa_", "s-s4t2ud-", "s-s4t2af-", "FLWSECK-", "FLWSECK_TEST-", "live_pub_", "sha256~", "bedrock-api-key-", "ABSK", "dnkey-"], (Base64Url, 16, 400, Random)),
     inner(64, "tfcl", "Terraform Cloud token", &[".atlasv1."], (Alnum, 14, 14), (Url, 60, 70, Real)),
     inner(65, "azad", "Azure client secret", &["Q~"], (UrlDotTilde, 4, 4), (UrlDotTilde, 31, 34, Random)),
     token(66, "twil", "Twilio key", &["SK"], (Hex, 32, 32, Real)),
     token(67, "slwh", "Slack webhook", &["hooks.slack.com/"], (Path, 40, 120, Random)),
     token(68, "dcwh", "webhook with its secret", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/", ".webhook.office.com/webhookb2/"], (Path, 60, 300, Random)),
     inner(69, "tele", "Telegram bot token", &[":AA"], (Digits, 5, 16), (Url, 32, 34, Random)),
-    token(70, "azok", "Azure OpenAI key", &["JQQJ99"], (Alnum, 20, 80, Real)),
+    inner(70, "azok", "Azure OpenAI key", &["JQQJ99"], (Alnum, 0, 56), (Alnum, 20, 80, Real)),
     token(71, "glse", "GitLab session", &["_gitlab_session="], (Hex, 32, 64, Real)),
     token(73, "harn", "Harness key", &["pat.", "sat."], (UrlDot, 60, 80, Dots(2))),
+    token(74, "glrr", "GitLab runner token", &["GR1348941"], (Url, 20, 60, Real)),
+    token(75, "uuid", "key of a service with the form of a UUID", &["pat-na1-", "pat-eu1-", "sk-lf-", "sdk-", "access-sandbox-", "access-production-", "access-development-"], (Url, 36, 36, Uuid)),
+    token(76, "hexk", "key of a service in hex digits", &["key_", "sk_"], (Hex, 48, 64, Real)),
+    token(77, "srvk", "key of a service", &["phx_", "napi_", "rnd_", "rzp_live_", "rzp_test_", "apify_api_", "1//0"], (Url, 14, 300, Random)),
+    inner(78, "mchp", "Mailchimp key", &["-us"], (Hex, 32, 32), (Digits, 1, 2, Any)),
+    inner(79, "azdo", "Azure DevOps token", &["AZDO"], (Alnum, 48, 80), (Alnum, 4, 4, Any)),
+    token(91, "ntno", "Notion token", &["secret_"], (Alnum, 43, 43, Digit)),
+    token(92, "drbx", "Dropbox token", &["sl.B"], (Url, 60, 300, Random)),
+    token(90, "rsnd", "Resend key", &["re_"], (Url, 33, 36, Random)),
     inner(72, "maxm", "MaxMind key", &["_mmk"], (Url, 36, 36), (Alnum, 0, 0, Any)),
 ];

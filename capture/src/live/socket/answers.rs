@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::Socket;
-use super::chain::{Ask, Chain};
+use crate::chain::{Ask, Chain};
 use crate::live::answering::{Answers, Asked, Given};
 
 /// Answers messages until the client hangs up. `asked` is what asked for the socket.

@@ -2,7 +2,6 @@
 //! captured before it is sent, as the model sees it.
 
 pub(super) mod answers;
-mod chain;
 mod tunnel;
 
 use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, UPGRADE};

@@ -1,6 +1,7 @@
 //! The two sockets of one client and the messages between them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::Request;
@@ -11,12 +12,15 @@ use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::Socket;
-use super::chain::{Ask, Chain, Told};
+use crate::chain::{self, Ask, Chain, Told};
 use crate::live::ANSWER_BYTES_MAX;
+use crate::live::connection::OnUpstream;
+use crate::live::course::{Course, micros};
 use crate::live::entry::Side;
 use crate::live::http::fields;
-use crate::live::listen::turned;
+use crate::live::listen::{OnConnection, turned};
 use crate::live::proxy::{OnFailure, Shared};
+use crate::live::pump::{Copied, Copy};
 use crate::live::scribe::{Admitted, AnswerEnd, Arrival, Outcome, Refused, Via};
 
 /// A request whose answer is under way.
@@ -25,10 +29,10 @@ struct Turn {
     arrival: Arrival,
     /// `None` for a warm-up, and where it is sent without being captured.
     captured: Option<(RequestId, Dialect)>,
-    /// When, Unix nanoseconds.
-    begun: u64,
+    captured_us: u64,
+    begun: Instant,
     /// The answer so far, as the stream of events that it would be over HTTP.
-    events: Option<Vec<u8>>,
+    events: Copy,
     done: Vec<String>,
 }
 
@@ -36,6 +40,8 @@ struct Tunnel {
     shared: Arc<Shared>,
     /// What asked for the socket: its fields are those of every request on it.
     asked: Request<()>,
+    /// The connection upstream.
+    upstream: Option<OnUpstream>,
     url: String,
     chain: Chain,
     turn: Option<Turn>,
@@ -44,12 +50,13 @@ struct Tunnel {
 /// Passes messages on until one side ends.
 pub(in crate::live) async fn run(
     shared: Arc<Shared>,
-    asked: Request<()>,
+    (asked, on_upstream): (Request<()>, Option<OnUpstream>),
     url: String,
     (mut client, mut upstream): (Socket, Socket),
     mut closing: watch::Receiver<bool>,
 ) {
-    let mut tunnel = Tunnel { shared, asked, url, chain: Chain::default(), turn: None };
+    let chain = Chain::default();
+    let mut tunnel = Tunnel { shared, asked, upstream: on_upstream, url, chain, turn: None };
     let end = loop {
         tokio::select! {
             biased;
@@ -116,6 +123,7 @@ impl Tunnel {
             body: ask.body.clone().into(),
             via: Via::Socket { is_whole: ask.is_whole, previous: ask.previous.clone() },
         };
+        let came = Instant::now();
         let mut captured = None;
         if !ask.is_warm_up {
             match self.shared.scribe.arrival(arrival.clone()).await {
@@ -131,24 +139,17 @@ impl Tunnel {
                 Err(refused) => return Err(refused),
             }
         }
-        let (begun, events, done) = ((self.shared.clock)(), Some(Vec::new()), Vec::new());
-        self.turn = Some(Turn { ask, arrival, captured, begun, events, done });
+        let begun = Instant::now();
+        let events = Copy::up_to(ANSWER_BYTES_MAX, &self.shared.answers, begun);
+        let (captured_us, done) = (micros(came.elapsed()), Vec::new());
+        self.turn = Some(Turn { ask, arrival, captured, captured_us, begun, events, done });
         Ok(())
     }
 
     /// Takes a copy of what was passed on to the client.
     async fn came(&mut self, message: &Message) {
         let (Message::Text(text), Some(turn)) = (message, &mut self.turn) else { return };
-        if let Some(events) = &mut turn.events {
-            if events.len() + text.len() > ANSWER_BYTES_MAX {
-                turn.events = None;
-            } else {
-                // A message has no line ends outside its texts, so that it is one line of data.
-                events.extend_from_slice(b"data: ");
-                events.extend(text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')));
-                events.extend_from_slice(b"\n\n");
-            }
-        }
+        turn.events.push(&chain::event(text));
         if self.chain.told(&turn.ask, text, &mut turn.done) == Told::Last {
             self.end(AnswerEnd::Finished).await;
         }
@@ -157,14 +158,24 @@ impl Tunnel {
     /// Records the answer that is under way, if one is.
     async fn end(&mut self, end: AnswerEnd) {
         let Some(turn) = self.turn.take() else { return };
-        let time_us = (self.shared.clock)().saturating_sub(turn.begun) / 1000;
+        let time_us = micros(turn.begun.elapsed());
         let mime = (CONTENT_TYPE.to_string(), b"text/event-stream".to_vec());
+        let Copied { bytes, room, pieces } = turn.events.end();
+        let course = Course {
+            client: self.asked.extensions().get::<OnConnection>().copied(),
+            upstream: self.upstream.clone(),
+            captured_us: turn.captured_us,
+            head_us: None,
+            pieces,
+        };
         let outcome = Outcome {
-            status: if turn.events.as_ref().is_some_and(Vec::is_empty) { 0 } else { 200 },
+            status: if bytes.as_ref().is_some_and(Vec::is_empty) { 0 } else { 200 },
             headers: vec![mime],
-            body: turn.events,
+            body: bytes,
+            room,
             time_us,
-            end,
+            course: Some(course),
+            ..Outcome::nothing(end)
         };
         if let Some((request, dialect)) = turn.captured {
             self.shared.scribe.outcome(request, dialect, outcome).await;

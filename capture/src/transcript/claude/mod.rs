@@ -4,6 +4,8 @@
 //! Rows are a tree by `uuid` and `parentUuid`. One answer stands in one row per block, which need
 //! not be neighbors; its last row has the final usage. The request is not in the file: it is put
 //! together from the rows before the answer, without system prompt, tools and options.
+//!
+//! The client's output with `--output-format stream-json` has the same messages without the tree.
 
 mod result;
 mod rows;
@@ -17,7 +19,7 @@ use rows::Rows;
 pub(super) struct ClaudeSession;
 
 /// Types of records about the session that are no part of what the model saw.
-const BOOKKEEPING: [&str; 20] = [
+const BOOKKEEPING: [&str; 32] = [
     "summary",
     "file-history-snapshot",
     "file-history-delta",
@@ -37,7 +39,21 @@ const BOOKKEEPING: [&str; 20] = [
     "task-summary",
     "worktree-state",
     "content-replacement",
+    "attribution-snapshot",
+    "speculation-accept",
+    "fork-context-ref",
+    "isolation-latch",
     "marble-origami-commit",
+    "marble-origami-snapshot",
+    "marble-origami-reset",
+    // The journal of a workflow's agents.
+    "started",
+    // What the client says on its output about a run.
+    "stream_event",
+    "tool_progress",
+    "rate_limit_event",
+    "keep_alive",
+    "prompt_suggestion",
 ];
 
 fn is_bookkeeping(kind: &str) -> bool {
@@ -50,7 +66,17 @@ fn is_record(record: &Json<'_>) -> bool {
     let of_session = record.str("sessionId").is_some()
         || record.get("leafUuid").is_some()
         || record.get("snapshot").is_some();
-    linked || (is_bookkeeping(kind) && of_session)
+    linked || (is_bookkeeping(kind) && of_session) || is_output(record)
+}
+
+/// A record of the client's output (`--output-format stream-json`): its messages have no places in
+/// a tree, and stand in the order in which they came.
+fn is_output(record: &Json<'_>) -> bool {
+    let begins = record.str("type") == Some("system") && record.str("subtype") == Some("init");
+    let told = matches!(record.str("type"), Some("assistant" | "user"))
+        && record.at(&["message", "role"]).is_some()
+        && record.get("parent_tool_use_id").is_some();
+    record.str("session_id").is_some() && (begins || told)
 }
 
 impl Adapter for ClaudeSession {

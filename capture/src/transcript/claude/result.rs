@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::transcript::json::{Json, Value};
+use crate::transcript::json::{Json, Value, write_text};
 
 /// Largest file of an output that is read, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
@@ -56,6 +56,54 @@ pub(super) fn second_copy(copy: &Json<'_>, seen: &str) -> SecondCopy {
         found.file = named_file(seen).map(str::to_owned);
     }
     found
+}
+
+/// Texts from this length on are not kept twice, in bytes.
+const TWICE_BYTES_MIN: usize = 256;
+/// What stands in the copy in the place of a text that the model saw as well.
+const SAME: &[u8] = b"{\"same_as\":\"what the model saw\"}";
+
+/// The JSON of the copy where long texts that are on record as what the model saw are left out;
+/// `None` where there is none.
+pub(super) fn without(copy: &Json<'_>, seen: &[&str]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    write_without(copy, seen, &mut out).then_some(out)
+}
+
+/// Writes the value; true where something was left out. How deep values are nested was bounded
+/// when they were read.
+fn write_without(json: &Json<'_>, seen: &[&str], out: &mut Vec<u8>) -> bool {
+    let mut left = false;
+    match &json.value {
+        Value::Text(text) if text.len() >= TWICE_BYTES_MIN && seen.contains(&text.as_ref()) => {
+            out.extend_from_slice(SAME);
+            return true;
+        }
+        Value::List(list) => {
+            out.push(b'[');
+            for (index, value) in list.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                left |= write_without(value, seen, out);
+            }
+            out.push(b']');
+        }
+        Value::Object(members) => {
+            out.push(b'{');
+            for (index, (name, value)) in members.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_text(name, out);
+                out.push(b':');
+                left |= write_without(value, seen, out);
+            }
+            out.push(b'}');
+        }
+        _ => out.extend_from_slice(json.raw),
+    }
+    left
 }
 
 /// The file that a preview names.

@@ -24,6 +24,8 @@ const HARNESS_TEXT: Fate = Fate::Aside("text of the harness, not an answer of a 
 const PROGRESS: Fate = Fate::Aside("progress of a call");
 const ATTACHMENT: Fate = Fate::Aside("attachment: its text in the request is not in the file");
 const BOOKKEEPING: Fate = Fate::Aside("bookkeeping of the session");
+const COPY: &str = "structured copy of a result";
+const COPY_WITHOUT: &str = "structured copy of a result, without the text that the model saw";
 const AGAIN: Fate = Fate::Aside("row with an id that another row had");
 
 pub(super) struct Rows {
@@ -142,7 +144,17 @@ impl Rows {
                 self.chains.push(chain);
                 Ok(self.chains.len() - 1)
             }
-            (false, _) => self.main(row, scribe),
+            // On the client's output the messages of a sub-agent name the call that started it.
+            (false, _) => match row.name("parent_tool_use_id") {
+                Some(call) => {
+                    let number = self.agent(call, scribe)?;
+                    if let Some(talk) = self.main_talk() {
+                        self.delegations.push((call.to_owned(), talk, call.to_owned()));
+                    }
+                    Ok(number)
+                }
+                None => self.main(row, scribe),
+            },
         }
     }
 
@@ -151,7 +163,8 @@ impl Rows {
         if let Some(main) = self.main {
             return Ok(main);
         }
-        self.chains.push(Chain::open(scribe, None, row.name("sessionId"), false)?);
+        let name = row.name("sessionId").or_else(|| row.name("session_id"));
+        self.chains.push(Chain::open(scribe, None, name, false)?);
         self.main = Some(self.chains.len() - 1);
         Ok(self.chains.len() - 1)
     }
@@ -275,8 +288,7 @@ impl Rows {
         let Some(chain) = self.chains.get_mut(number) else { return Ok(Fate::Used) };
         let entry = chain.add(blocks, usage, said.name("stop_reason"));
         if let Some(cost) = json.get("costUSD").filter(|cost| cost.value == Value::Number) {
-            let dollars = std::str::from_utf8(cost.raw).ok().and_then(|text| text.parse().ok());
-            scribe.tally.cost(dollars.unwrap_or(0.0));
+            scribe.tally.cost_of(cost);
         }
         if let Some(own) = own {
             self.tree.add(own, parent, number, chain, scribe, entry.as_ref());
@@ -342,7 +354,11 @@ impl Rows {
             }
         }
         if !matches!(copy.value, Value::Null | Value::Text(_)) {
-            scribe.beside(row, "structured copy of a result", copy.raw)?;
+            let seen: Vec<&str> = results.iter().map(|(_, seen)| seen.as_str()).collect();
+            match result::without(copy, &seen) {
+                Some(rest) => scribe.beside(row, COPY_WITHOUT, &rest)?,
+                None => scribe.beside(row, COPY, copy.raw)?,
+            }
         }
         Ok(())
     }
@@ -460,6 +476,14 @@ impl Rows {
         Ok(Fate::Used)
     }
 
+    /// The end of a run on the client's output, with its cost; or that of a workflow's agent.
+    fn result(&mut self, json: &Json<'_>, scribe: &mut Scribe) -> Fate {
+        if let Some(cost) = json.get("total_cost_usd") {
+            scribe.tally.cost_of(cost);
+        }
+        self.pass(json, BOOKKEEPING)
+    }
+
     /// Gives a row that is no message its place in the tree.
     fn pass(&mut self, json: &Json<'_>, fate: Fate) -> Fate {
         if let (Some(own), Some(parent)) = (key(json.name("uuid")), key(json.name("parentUuid")))
@@ -474,7 +498,7 @@ impl Rows {
 impl Fold for Rows {
     fn row(&mut self, row: &Row<'_>, json: &Json<'_>, scribe: &mut Scribe) -> Result<Fate, Stop> {
         scribe.time(json.str("timestamp").and_then(unix_ns));
-        if let Some(version) = json.name("version") {
+        if let Some(version) = json.name("version").or_else(|| json.name("claude_code_version")) {
             scribe.tally.version(version);
         }
         match json.str("type") {
@@ -482,6 +506,7 @@ impl Fold for Rows {
             Some("system") => self.system(json, scribe),
             Some("progress") => self.progress(row, json, scribe),
             Some("attachment") => Ok(self.pass(json, ATTACHMENT)),
+            Some("result") => Ok(self.result(json, scribe)),
             Some(kind) if is_bookkeeping(kind) => Ok(self.pass(json, BOOKKEEPING)),
             Some(_) => Ok(self.pass(json, Fate::Unknown("record of an unknown type"))),
             None => Ok(Fate::Unknown("record without a type")),

@@ -106,6 +106,20 @@ fn a_record_with_raw_line_feeds_is_put_together() {
     let (types, repairs) = told(b"{\"type\":\"a\nb\"}\n{\"type\":\"c\"}\n");
     assert_eq!(types, ok(&["a\nb", "c"]));
     assert_eq!(repairs.records, 1);
+    let (types, repairs) = told(b"{\"type\":\"a\nb\n\n}c\"}\n{\"type\":\"d\"}\n");
+    assert_eq!(types, ok(&["a\nb\n\n}c", "d"]));
+    assert_eq!(repairs.records, 1);
+}
+
+#[test]
+fn lines_behind_a_torn_record_that_are_no_part_of_it_are_told_one_by_one() {
+    let (types, _) = told(b"{\"type\":\"a\nhello\nthere\n{\"type\":\"b\"}\n");
+    let torn = Err(Unread::Torn);
+    assert_eq!(types, [torn.clone(), Err(Unread::NotJson), Err(Unread::NotJson), Ok("b".into())]);
+    let spread = format!("{{\"type\":\"{}\n", "x\n".repeat(200));
+    let (types, _) = told(spread.as_bytes());
+    assert_eq!(types.len(), 200);
+    assert_eq!(types.first(), Some(&torn));
 }
 
 #[test]

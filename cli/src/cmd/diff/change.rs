@@ -26,6 +26,10 @@ pub(super) enum How {
     Dropped,
     /// The message is there again.
     Returned,
+    /// The policy has put a message of its own there.
+    Added,
+    /// A message that the first policy has put there is not there.
+    Withdrawn,
 }
 
 impl How {
@@ -36,6 +40,8 @@ impl How {
             Self::Restored => "restored",
             Self::Dropped => "left out",
             Self::Returned => "kept",
+            Self::Added => "added",
+            Self::Withdrawn => "not added",
         }
     }
 }
@@ -53,9 +59,10 @@ pub(super) struct Shown {
 /// A text that differs, or a message that one side does not have.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
-    /// Its number in the recorded list, from 1.
-    pub(super) message: u64,
-    pub(super) part: u32,
+    /// Its number in the recorded list, from 1; `None`: a part around the messages, or a message
+    /// that is not of the record.
+    pub(super) message: Option<u64>,
+    pub(super) part: Option<u32>,
     pub(super) role: &'static str,
     pub(super) slot: Option<usize>,
     pub(super) what: &'static str,
@@ -74,16 +81,19 @@ impl Change {
         self.hidden.iter().map(|range| range.len() as u64).sum()
     }
 
-    pub(super) fn is_whole_message(&self) -> bool {
-        matches!(self.how, How::Dropped | How::Returned)
+    /// True for a message or a part that only one side has.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self.how, How::Dropped | How::Returned | How::Added | How::Withdrawn)
     }
 
     pub(super) fn title(&self) -> String {
         let Self { message, role, what, how, .. } = self;
         let how = how.name();
+        let place = message.map(|number| format!("message {number} ({role}): "));
+        let place = place.unwrap_or_default();
         let tool = self.tool.as_ref().map(|tool| format!(" of {tool}")).unwrap_or_default();
         let (before, after) = (size(self.left.bytes), size(self.right.bytes));
-        format!("message {message} ({role}): {what}{tool} {how}, {before} -> {after}")
+        format!("{place}{what}{tool} {how}, {before} -> {after}")
     }
 }
 
@@ -117,6 +127,8 @@ pub(super) fn changes(
             }
         }
     }
+    changes.splice(0..0, look.frames(left, right));
+    changes.extend(look.added(left, right));
     Ok(changes)
 }
 
@@ -127,6 +139,37 @@ struct Look<'r> {
 }
 
 impl Look<'_> {
+    /// Parts around the messages that only one side has.
+    fn frames(&self, left: &Side, right: &Side) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (of, other, how) in [(left, right, How::Dropped), (right, left, How::Returned)] {
+            for part in of.frame.iter().filter(|part| !other.frame.contains(part)) {
+                let skeleton = self.history.skeleton(self.history.part(*part));
+                let literal = skeleton.literal.len();
+                let holes = self.history.part(*part).holes.iter();
+                let bytes = literal + holes.map(|hole| hole.escaped_bytes).sum::<u64>();
+                let shown = Shown { bytes, tokens: (self.tokens)(bytes), ..Shown::default() };
+                let what = skeleton.kind.name();
+                changes.push(whole(Some(part.number()), what, how, shown));
+            }
+        }
+        changes
+    }
+
+    /// Messages of the policy that only one side has.
+    fn added(&self, left: &Side, right: &Side) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (of, other, how) in [(left, right, How::Withdrawn), (right, left, How::Added)] {
+            for text in of.added.iter().filter(|text| !other.added.contains(text)) {
+                let bytes = text.len() as u64;
+                let tokens = (self.tokens)(bytes);
+                let shown = Shown { text: text.clone(), bytes, tokens, kept: Vec::new() };
+                changes.push(whole(None, "message of the policy", how, shown));
+            }
+        }
+        changes
+    }
+
     fn slot(
         &self,
         message: u64,
@@ -158,8 +201,8 @@ impl Look<'_> {
         let hole = info.holes.get(slot);
         let artifact = hole.and_then(|hole| self.history.text(hole).artifact());
         Ok(Some(Change {
-            message,
-            part: part.number(),
+            message: Some(message),
+            part: Some(part.number()),
             role: self.role(part),
             slot: Some(slot),
             what: self.kind(part, slot).map_or("text", SlotKind::name),
@@ -197,8 +240,8 @@ impl Look<'_> {
             _ => (Shown::default(), sum, None),
         };
         Ok(Change {
-            message: number,
-            part: part.number(),
+            message: Some(number),
+            part: Some(part.number()),
             role: self.role(part),
             slot: None,
             what: "message",
@@ -259,6 +302,25 @@ impl Look<'_> {
         let HoleValue::Output { call, .. } = value else { return None };
         let name = self.history.call_item(*call)?.name.as_ref()?.as_inline()?;
         Some(String::from_utf8_lossy(name).into_owned())
+    }
+}
+
+/// Something that only one side has.
+fn whole(part: Option<u32>, what: &'static str, how: How, shown: Shown) -> Change {
+    let is_left = matches!(how, How::Dropped | How::Withdrawn);
+    let (left, right) = if is_left { (shown, Shown::default()) } else { (Shown::default(), shown) };
+    Change {
+        message: None,
+        part,
+        role: "-",
+        slot: None,
+        what,
+        tool: None,
+        artifact: None,
+        how,
+        left,
+        right,
+        hidden: Vec::new(),
     }
 }
 

@@ -32,8 +32,8 @@ struct SideEntry<'d> {
 
 #[derive(Serialize)]
 struct ChangeEntry<'d> {
-    message: u64,
-    part: u32,
+    message: Option<u64>,
+    part: Option<u32>,
     role: &'static str,
     slot: Option<usize>,
     what: &'static str,
@@ -91,7 +91,7 @@ fn side(side: &Side) -> SideEntry<'_> {
 }
 
 fn change(change: &Change) -> ChangeEntry<'_> {
-    let whole_message = change.is_whole_message();
+    let whole = change.is_whole();
     let ranges = change.hidden.iter().map(|range| [range.start, range.end]);
     ChangeEntry {
         message: change.message,
@@ -106,6 +106,6 @@ fn change(change: &Change) -> ChangeEntry<'_> {
         right: ShownEntry::from(&change.right),
         hidden_bytes: change.hidden_bytes(),
         // The range of a whole message is over several texts, and of use for its length only.
-        hidden: if whole_message { Vec::new() } else { ranges.collect() },
+        hidden: if whole { Vec::new() } else { ranges.collect() },
     }
 }

@@ -20,6 +20,10 @@ pub(super) struct Side {
     pub(super) body: Vec<u8>,
     /// For each message of the recorded list, what is left of it.
     messages: Vec<Option<Message>>,
+    /// Parts around the messages.
+    pub(super) frame: Vec<PartNo>,
+    /// Messages of the policy, as they are written.
+    pub(super) added: Vec<String>,
 }
 
 /// A message: what fills each of its slots.
@@ -70,13 +74,47 @@ impl Side {
             let words = "a projected message is not one of the recorded ones";
             return Err(Failure::new(Kind::Damage, words));
         }
-        Ok(Self { id, policy, projection, body, messages })
+        let frame = frame(history, &projection.view.segments);
+        let added = added(&projection.view.segments);
+        Ok(Self { id, policy, projection, body, messages, frame, added })
     }
 
     /// What is left of the message at a position of the recorded list.
     pub(super) fn message(&self, position: usize) -> Option<&Message> {
         self.messages.get(position)?.as_ref()
     }
+}
+
+/// Parts with a meaning that stand around the messages, in order.
+fn frame(history: &History, segments: &[Segment]) -> Vec<PartNo> {
+    let mut frame = Vec::new();
+    for segment in segments {
+        let (Segment::Literal { part, .. } | Segment::Text { part, .. }) = segment else {
+            continue;
+        };
+        let kind = history.skeleton(history.part(*part)).kind;
+        let counts = !matches!(kind, PartKind::Item | PartKind::Glue);
+        if counts && frame.last() != Some(part) {
+            frame.push(*part);
+        }
+    }
+    frame
+}
+
+/// What the policy adds between messages, one text for each.
+fn added(segments: &[Segment]) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut open = None;
+    for segment in segments {
+        if let Segment::Added { bytes, .. } = segment {
+            let text: &mut String = open.get_or_insert_default();
+            text.push_str(&String::from_utf8_lossy(bytes));
+        } else if *segment == Segment::Separator {
+            all.extend(open.take());
+        }
+    }
+    all.extend(open);
+    all
 }
 
 /// Cuts segments into messages.

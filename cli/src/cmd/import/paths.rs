@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use artifacts::redact::Redactor;
 use capture::acp::{AcpError, AcpOptions, import_acp};
-use capture::import::{ImportError, NameTaken};
+use capture::import::ImportError;
 use capture::transcript::{
     Recognized, TranscriptError, TranscriptOptions, TranscriptReport, bundles, import_transcript,
 };
@@ -66,7 +66,7 @@ pub(super) enum What {
 }
 
 pub(crate) fn run(args: &PathsArgs, ui: &mut Ui) -> Ended {
-    let redactor = args.rules.redactor()?;
+    let redactor = args.rules.redactor(ui)?;
     let sources = bundles(&args.paths, Some(&args.into)).map_err(|error| {
         let missing = args.paths.iter().find(|path| !path.exists());
         let named = missing.or(args.paths.first()).map_or(Path::new("."), PathBuf::as_path);
@@ -89,8 +89,8 @@ pub(crate) fn run(args: &PathsArgs, ui: &mut Ui) -> Ended {
     drop(progress);
     for (job, mut result) in made {
         match &job {
-            Job::Har { bundle, .. } => result.what = har(&bundle.main, &args.into, ui),
-            Job::Acp { bundle, .. } => result.what = acp(&bundle.main, &args.into),
+            Job::Har { bundle, .. } => result.what = har(&bundle.main, &args.into, &redactor, ui),
+            Job::Acp { bundle, .. } => result.what = acp(&bundle.main, &args.into, &redactor),
             Job::Transcript { .. } => {}
         }
         index.remember(&job, &result)?;
@@ -154,50 +154,46 @@ fn one(job: &Job, redactor: &Redactor, progress: &Progress) -> Done {
     Done { source: bundle.main.clone(), bytes, what }
 }
 
-/// Makes a recording with the name of a file or, where another has that, with its folder's too.
-fn named<T, E>(
-    path: &Path,
-    mut make: impl FnMut(Option<&str>) -> Result<T, E>,
-    is_taken: impl Fn(&E) -> bool,
-) -> Result<T, E> {
-    const NAMES_MAX: usize = 10_000;
-    let mut made = make(None);
-    for name in plan::names(path).take(NAMES_MAX) {
-        if !made.as_ref().is_err_and(&is_taken) {
-            break;
-        }
-        made = make(Some(&name));
-    }
-    made
-}
-
-fn acp(path: &Path, into: &Path) -> What {
-    let make = |name: Option<&str>| {
+fn acp(path: &Path, into: &Path, redactor: &Redactor) -> What {
+    let make = |name: &str| {
         let options = AcpOptions {
             recorder: RECORDER,
             now_unix_ns: now_unix_ns(),
             identity: None,
-            name,
+            name: Some(name),
+            redactor: redactor.clone(),
             tools: Vec::new(),
         };
-        import_acp(path, into, &options)
+        match import_acp(path, into, &options) {
+            Err(AcpError::File(error)) if error.is_name_of_another() => None,
+            made => Some(made),
+        }
     };
-    let is_taken = |error: &AcpError| matches!(error, AcpError::Taken(NameTaken::Other { .. }));
-    match named(path, make, is_taken) {
-        Ok(report) if report.skipped => What::Skipped(report.recording),
-        Ok(report) => What::Other("acp", report.recording, 0, report.counts.calls),
-        Err(error) => What::Failed(Failure::of(Kind::Format, &error)),
+    match plan::named(path, make) {
+        Some(Ok(report)) if report.skipped => What::Skipped(report.recording),
+        Some(Ok(report)) => What::Other("acp", report.recording, 0, report.counts.calls),
+        Some(Err(error)) => What::Failed(crate::cmd::acp::failed(&error)),
+        None => What::Failed(plan::no_name(path)),
     }
 }
 
-fn har(path: &Path, into: &Path, ui: &Ui) -> What {
-    let make = |name: Option<&str>| inputs::import(path, into, name, &Session::Beside, ui);
-    let is_taken =
-        |error: &ImportError| matches!(error, ImportError::Taken(NameTaken::Other { .. }));
-    match named(path, make, is_taken) {
-        Ok(report) if report.skipped => What::Skipped(report.recording),
-        Ok(report) => What::Other("har", report.recording, report.requests, 0),
-        Err(error) => What::Failed(map::import(&error)),
+fn har(path: &Path, into: &Path, redactor: &Redactor, ui: &Ui) -> What {
+    let make = |name: &str| {
+        let spec = inputs::ImportSpec {
+            name: Some(name),
+            session: &Session::Beside,
+            redactor: redactor.clone(),
+        };
+        match inputs::import(path, into, spec, ui) {
+            Err(ImportError::File(error)) if error.is_name_of_another() => None,
+            made => Some(made),
+        }
+    };
+    match plan::named(path, make) {
+        Some(Ok(report)) if report.skipped => What::Skipped(report.recording),
+        Some(Ok(report)) => What::Other("har", report.recording, report.requests, 0),
+        Some(Err(error)) => What::Failed(map::import(&error)),
+        None => What::Failed(plan::no_name(path)),
     }
 }
 
@@ -232,11 +228,10 @@ fn settle(
 
 fn failure(error: &TranscriptError) -> Failure {
     match error {
-        TranscriptError::Open { path, source } => file("open", path, source),
+        TranscriptError::File(error) => map::unmade(error),
         TranscriptError::Unknown { .. } => Failure::of(Kind::Format, error)
             .hint(format!("known formats: {}", capture::transcript::formats().join(", "))),
         TranscriptError::Empty { .. } => Failure::of(Kind::Empty, error),
-        TranscriptError::Record { source, .. } => map::unrecorded(source),
         _ => Failure::of(Kind::Io, error),
     }
 }

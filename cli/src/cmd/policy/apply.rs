@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use projector::policy::{Budget, Policy};
 use projector::text::{self, Context, Shown};
+use replay::Vocabularies;
 
 use super::SetArgs;
 use crate::error::{Ended, Failure, Kind, Outcome, file};
@@ -76,7 +77,8 @@ impl Applied<'_> {
     fn results(&self, tool: Option<&str>, text: &str) -> Result<Option<Shown>, String> {
         let mut values = self.values.clone();
         values.extend(tool.map(|tool| ("tool", tool)));
-        let context = Context { budget: self.budget, counter: None, values: &values };
+        let context =
+            Context { budget: self.budget, counter: Some(&Vocabularies), values: &values };
         let tool = tool.map(str::as_bytes);
         text::results(&self.policy.steps, tool, text, &context)
             .map_err(|(step, unknown)| format!("step {}: {unknown}", step + 1))

@@ -6,8 +6,7 @@ use std::time::Duration;
 use artifacts::redact::Redactor;
 use capture::live::HOOK_PATH;
 use capture::live::answering::{Answers, Asked, Given, Piece};
-use ledger::recorder::redact_json;
-use replay::serve::{Drift, ServeReport, Served, Server};
+use replay::serve::{Drift, ServeReport, Served, ServedPiece, Server};
 
 use super::rebind::Rebind;
 use crate::error::{Failure, Kind};
@@ -19,6 +18,17 @@ pub(super) struct Told {
     pub(super) side: u64,
     /// Why the recording could not be read on.
     pub(super) failed: Option<Failure>,
+}
+
+/// How answers are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GivenAs {
+    /// At once, in one piece.
+    Whole,
+    /// At once, in the pieces in which they came.
+    Pieces,
+    /// In the pieces in which they came, after the time that each took.
+    Paced,
 }
 
 struct Desk {
@@ -35,14 +45,14 @@ pub(super) struct FromRecording {
     /// What was recorded is redacted, and so is what it is compared with.
     redactor: Redactor,
     rebind: Rebind,
-    pace: bool,
+    given: GivenAs,
 }
 
 impl FromRecording {
-    pub(super) fn new(server: Server, redactor: Redactor, rebind: Rebind, pace: bool) -> Self {
+    pub(super) fn new(server: Server, redactor: Redactor, rebind: Rebind, given: GivenAs) -> Self {
         let has_sockets = server.has_sockets();
         let desk = Mutex::new(Desk { server: Some(server), side: 0, failed: None });
-        Self { desk, has_sockets, redactor, rebind, pace }
+        Self { desk, has_sockets, redactor, rebind, given }
     }
 
     /// Ends the run; whoever still asks is told so.
@@ -53,11 +63,38 @@ impl FromRecording {
     }
 
     fn served(&self, served: Served) -> Given {
-        let wait = served.time_us.filter(|_time| self.pace).map(Duration::from_micros);
-        let body =
-            Piece { after: wait.unwrap_or_default(), bytes: self.rebind.answer(served.body) };
-        Given { status: served.status, headers: served.headers, body: vec![body], cut: served.cut }
+        let body = self.rebind.answer(served.body);
+        // Without pieces on record the whole answer is one, after the whole time.
+        let one =
+            ServedPiece { after_us: served.time_us.unwrap_or_default(), bytes: body.len() as u64 };
+        let pieces = match served.pieces.as_slice() {
+            [] => std::slice::from_ref(&one),
+            pieces => pieces,
+        };
+        let body = match self.given {
+            GivenAs::Whole => vec![Piece { after: Duration::ZERO, bytes: body }],
+            GivenAs::Pieces => cut(&body, pieces, |_after| Duration::ZERO),
+            GivenAs::Paced => cut(&body, pieces, Duration::from_micros),
+        };
+        Given { status: served.status, headers: served.headers, body, cut: served.cut }
     }
+}
+
+/// Cuts a body where its pieces ended. Where a coding was undone or a path replaced, it has another
+/// length than they have together, and is cut at the same shares of it.
+fn cut(body: &[u8], pieces: &[ServedPiece], after: impl Fn(u64) -> Duration) -> Vec<Piece> {
+    let total: u128 = pieces.iter().map(|piece| u128::from(piece.bytes)).sum();
+    let (mut come, mut from) = (0_u128, 0);
+    let mut out = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        come += u128::from(piece.bytes);
+        let end = (body.len() as u128 * come).checked_div(total).unwrap_or(0);
+        let end = usize::try_from(end).unwrap_or(body.len());
+        let bytes = body.get(from..end).unwrap_or_default().to_vec();
+        out.push(Piece { after: after(piece.after_us), bytes });
+        from = end;
+    }
+    out
 }
 
 impl Answers for FromRecording {
@@ -77,7 +114,8 @@ impl Answers for FromRecording {
         let Some(server) = desk.server.as_mut() else {
             return refused(503, "the run has ended", None);
         };
-        let body = redact_json(&self.redactor, &self.rebind.request(body));
+        let rebound = self.rebind.request(body);
+        let body = self.redactor.redact_json(&rebound);
         let reply = match server.answer(dialect, body.as_bytes()) {
             Ok(reply) => reply,
             Err(error) => {
@@ -120,5 +158,26 @@ fn refused(status: u16, words: &str, drift: Option<Drift>) -> Given {
         headers: vec![("content-type".to_owned(), b"application/json".to_vec())],
         body: vec![Piece { after: Duration::ZERO, bytes: told.to_string().into_bytes() }],
         cut: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_cut_where_its_pieces_ended_and_at_the_same_shares_where_it_grew() {
+        let piece = |after_us, bytes| ServedPiece { after_us, bytes };
+        let pieces = [piece(5, 2), piece(7, 1), piece(0, 1)];
+        let told = |body: &[u8]| {
+            let cut = cut(body, &pieces, Duration::from_micros);
+            cut.into_iter().map(|it| (it.after.as_micros(), it.bytes)).collect::<Vec<_>>()
+        };
+        let same = [(5, b"ab".to_vec()), (7, b"c".to_vec()), (0, b"d".to_vec())];
+        assert_eq!(told(b"abcd"), same);
+        let grown = [(5, b"abcd".to_vec()), (7, b"ef".to_vec()), (0, b"gh".to_vec())];
+        assert_eq!(told(b"abcdefgh"), grown);
+        let nothing = [(5, Vec::new()), (7, Vec::new()), (0, Vec::new())];
+        assert_eq!(told(b""), nothing);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use replay::evaluate::{Deviation, Prepared};
+use replay::evaluate::{Deviation, Draws, Prepared};
 use serde::{Deserialize, Serialize};
 
 use super::row::hex;
@@ -17,8 +17,37 @@ pub(crate) struct RecordingEntry {
     pub(crate) tokens: Option<TokensEntry>,
     pub(crate) basis: Option<BasisEntry>,
     pub(crate) calibration: Option<CalibrationEntry>,
+    /// Policies that were drawn at random; null: none was.
+    pub(crate) draws: Option<DrawsEntry>,
     pub(crate) error: Option<String>,
     pub(crate) error_kind: Option<String>,
+}
+
+/// Policies that requests were made under, as they were drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DrawsEntry {
+    /// Id and probability in millionths, in the order of the draws.
+    pub(crate) draws: Vec<(String, u32)>,
+    /// Requests without one.
+    pub(crate) missing: u64,
+    /// Requests that say something else than others of their draw.
+    pub(crate) conflicting: u64,
+}
+
+impl DrawsEntry {
+    fn of(draws: &Draws) -> Option<Self> {
+        (!draws.draws.is_empty()).then(|| Self {
+            draws: draws.draws.values().map(|(id, share)| (hex(id), *share)).collect(),
+            missing: draws.missing,
+            conflicting: draws.conflicting,
+        })
+    }
+
+    /// For each draw, whether it drew a policy, and its probability; `None`: not all is on record.
+    pub(crate) fn of_policy(&self, id: &str) -> Option<Vec<(bool, u32)>> {
+        let whole = self.missing == 0 && self.conflicting == 0;
+        whole.then(|| self.draws.iter().map(|(drawn, share)| (drawn == id, *share)).collect())
+    }
 }
 
 /// Tokens of bytes.
@@ -103,6 +132,7 @@ impl RecordingEntry {
                 cost: error(calibration.cost),
                 residuals: calibration.residuals,
             }),
+            draws: DrawsEntry::of(&Draws::of(history)),
             error: None,
             error_kind: None,
         }

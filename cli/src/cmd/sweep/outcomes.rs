@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use projector::metrics::outcome::{Bounds, Change, ONE, Outcomes, Scored, outcomes};
+use projector::metrics::outcome::{
+    Bounds, Change, Drawn, ONE, Outcomes, Scored, Weighted, outcomes, weighted,
+};
 use serde::Serialize;
 
 use super::Results;
 use super::row::RowEntry;
 use crate::error::{Failure, Kind, Stop, file};
+use crate::policies::Named;
 use crate::report::number::count;
 use crate::report::table::{Column, Table};
 use crate::ui::Ui;
@@ -42,6 +45,20 @@ pub(super) struct OutcomeEntry {
     worst: [u64; 2],
     assumed: [u64; 2],
     interval: [u64; 2],
+    /// Means by weighted runs; null where that would say nothing.
+    weighted: Option<WeightedEntry>,
+    /// Why runs are not weighted.
+    weighted_refused: Option<&'static str>,
+}
+
+/// Means of outcomes by runs that were weighted by propensities, in millionths.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct WeightedEntry {
+    followed: u64,
+    effective_per_mille: u64,
+    ips: u64,
+    snips: u64,
+    dr: i64,
 }
 
 /// A number from 0 to 1 in millionths; finer digits have to be 0.
@@ -101,13 +118,22 @@ impl Scores {
     }
 
     /// The bounds of every policy.
-    pub(super) fn bounds(&self, results: &Results<'_>) -> Result<Vec<OutcomeEntry>, Stop> {
-        let mut runs: BTreeMap<String, Vec<Scored>> = BTreeMap::new();
-        results.read(|_recording, rows| {
+    pub(super) fn bounds(
+        &self,
+        policies: &[Named],
+        results: &Results<'_>,
+    ) -> Result<Vec<OutcomeEntry>, Stop> {
+        let ids: BTreeMap<&str, String> =
+            policies.iter().map(|it| (it.id.as_str(), it.policy.id().to_string())).collect();
+        let mut runs: BTreeMap<String, (Vec<Scored>, Vec<Drawn>)> = BTreeMap::new();
+        results.read(|recording, rows| {
             for row in rows.iter().filter(|row| row.is_good() && row.requests > 0) {
                 let Some((cluster, score)) = self.of(row) else { continue };
-                let scored = Scored { cluster, change: change(row), score };
-                runs.entry(row.policy.clone()).or_default().push(scored);
+                let (bounded, drawn) = runs.entry(row.policy.clone()).or_default();
+                bounded.push(Scored { cluster, change: change(row), score });
+                let id = ids.get(row.policy.as_str()).map_or("", String::as_str);
+                let draws = recording.draws.as_ref().and_then(|draws| draws.of_policy(id));
+                drawn.push(Drawn { cluster, score, draws });
             }
             Ok(())
         })?;
@@ -118,8 +144,14 @@ impl Scores {
                 .into());
         }
         let entry = |total: &RowEntry| {
-            let runs = runs.get(&total.policy)?;
-            Some(OutcomeEntry::of(&total.policy, self.flip, &outcomes(runs, self.flip, SEED)))
+            let (runs, drawn) = runs.get(&total.policy)?;
+            let mut entry =
+                OutcomeEntry::of(&total.policy, self.flip, &outcomes(runs, self.flip, SEED));
+            match weighted(drawn) {
+                Ok(found) => entry.weighted = Some(WeightedEntry::from(found)),
+                Err(why) => entry.weighted_refused = Some(why.words()),
+            }
+            Some(entry)
         };
         Ok(results.totals.iter().filter_map(entry).collect())
     }
@@ -151,7 +183,16 @@ impl OutcomeEntry {
             worst: pair(found.worst),
             assumed: pair(found.assumed),
             interval: pair(found.interval),
+            weighted: None,
+            weighted_refused: None,
         }
+    }
+}
+
+impl From<Weighted> for WeightedEntry {
+    fn from(found: Weighted) -> Self {
+        let Weighted { followed, effective_per_mille, ips, snips, dr } = found;
+        Self { followed, effective_per_mille, ips, snips, dr }
     }
 }
 
@@ -173,10 +214,7 @@ pub(super) fn print(entries: &[OutcomeEntry], ui: &mut Ui) -> Result<(), Stop> {
          its interval",
         thousandths(flip)
     ))?;
-    ui.line(format_args!(
-        "is that of 19 of 20 resamplings by task. No propensity is on record, so that weighting \
-         runs (IPS, SNIPS, DR) is refused.\n"
-    ))?;
+    ui.line(format_args!("is that of 19 of 20 resamplings by task.\n"))?;
     let mut table = Table::new(&[
         Column::Left("policy"),
         Column::Right("runs"),
@@ -202,7 +240,47 @@ pub(super) fn print(entries: &[OutcomeEntry], ui: &mut Ui) -> Result<(), Stop> {
             pair(entry.interval).into(),
         ]);
     }
-    ui.table(&table)
+    ui.table(&table)?;
+    weighted_table(entries, ui)
+}
+
+/// Means by weighted runs, and why there are none.
+fn weighted_table(entries: &[OutcomeEntry], ui: &mut Ui) -> Result<(), Stop> {
+    ui.gap()?;
+    let mut refused: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for entry in entries {
+        if let Some(why) = entry.weighted_refused {
+            refused.entry(why).or_default().push(&entry.policy);
+        }
+    }
+    for (why, policies) in refused {
+        let of =
+            if policies.len() == entries.len() { "all".to_owned() } else { policies.join(", ") };
+        let words = format!("Weighting runs (IPS, SNIPS, DR) is refused for {of}: {why}.");
+        ui.line(format_args!("{}", crate::text::one_line(&words)))?;
+    }
+    let mut table = Table::new(&[
+        Column::Left("policy"),
+        Column::Right("followed"),
+        Column::Right("worth"),
+        Column::Right("IPS"),
+        Column::Right("SNIPS"),
+        Column::Right("DR"),
+    ]);
+    for entry in entries {
+        let Some(found) = entry.weighted else { continue };
+        let worth = found.effective_per_mille;
+        let sign = if found.dr < 0 { "-" } else { "" };
+        table.row([
+            entry.policy.as_str().into(),
+            count(found.followed).into(),
+            format!("{}.{} runs", worth / 1000, worth % 1000 / 100).into(),
+            thousandths(found.ips).into(),
+            thousandths(found.snips).into(),
+            format!("{sign}{}", thousandths(found.dr.unsigned_abs())).into(),
+        ]);
+    }
+    if table.is_empty() { Ok(()) } else { ui.table(&table) }
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub(super) fn detail(prepared: &Prepared<'_>, lines: &[Line]) -> Detail {
 }
 
 /// A column: key, name, meaning, and whether it holds numbers.
-const COLUMNS: [(&str, &str, &str, bool); 12] = [
+const COLUMNS: [(&str, &str, &str, bool); 13] = [
     ("recording", "recording", "the run", false),
     ("policy", "policy", "select it to see its requests", false),
     ("requests", "requests", "recorded requests", true),
@@ -89,6 +89,7 @@ const COLUMNS: [(&str, &str, &str, bool); 12] = [
     ("cost", "cost", "simulated cost of input and recorded output", true),
     ("against", "to recorded", "against the simulated cost of what was recorded", false),
     ("evidence", "evidence", "what recorded answers use and the policy shows", true),
+    ("random", "random", "what is left of it when as much is hidden by chance", true),
     ("hidden", "hidden", "recorded bytes that are not shown, over all requests", true),
     ("fidelity", "fidelity", "what the projections rest on", false),
 ];
@@ -96,11 +97,15 @@ const COLUMNS: [(&str, &str, &str, bool); 12] = [
 /// A row as the page has it: the texts that it shows, and values to sort by.
 fn row(nth: usize, entry: &RowEntry, front: bool, priced: bool) -> Value {
     let input = entry.cache.read + entry.cache.write + entry.cache.uncached;
-    let recall = entry.recall();
     let recording = entry.recording.as_deref().unwrap_or("all recordings");
+    if !entry.is_known() {
+        return unknown(nth, recording, entry);
+    }
+    let recall = entry.recall();
     let dash = || "-".to_owned();
     let cost = if entry.is_priced() { money::dollars(entry.cost.total) } else { dash() };
-    let evidence = recall.map_or_else(dash, |share| percent(share, 1000));
+    let per_mille = |share: Option<u64>| share.map_or_else(dash, |share| percent(share, 1000));
+    let (evidence, random) = (per_mille(recall), per_mille(entry.random_recall()));
     let micro = entry.cost.total / 1_000_000;
     let against = super::table::against(entry);
     let fidelity = super::table::fidelity(&entry.fidelity);
@@ -110,7 +115,7 @@ fn row(nth: usize, entry: &RowEntry, front: bool, priced: bool) -> Value {
         "policy": entry.policy,
         "front": front,
         "detail": format!("{recording}\n{}", entry.policy),
-        "x": entry.is_good().then_some(if priced { micro } else { entry.prompt_tokens }),
+        "x": if priced { micro } else { entry.prompt_tokens },
         "y": recall,
         "label": format!("{cost}, {} tokens, evidence {evidence}, {fidelity}",
             count(entry.prompt_tokens)),
@@ -118,7 +123,7 @@ fn row(nth: usize, entry: &RowEntry, front: bool, priced: bool) -> Value {
             recording, &entry.policy, count(entry.requests),
             entry.frontier.map_or_else(dash, count), count(entry.prompt_tokens),
             count(entry.prompt_tokens_max), percent(entry.cache.read, input), cost, against,
-            evidence, bytes(entry.hidden_bytes), fidelity,
+            evidence, random, bytes(entry.hidden_bytes), fidelity,
         ],
         "values": [
             recording, &entry.policy, entry.requests, entry.frontier, entry.prompt_tokens,
@@ -126,8 +131,35 @@ fn row(nth: usize, entry: &RowEntry, front: bool, priced: bool) -> Value {
             (entry.cache.read * 1000).checked_div(input),
             entry.is_priced().then_some(micro),
             (entry.cost.total.saturating_mul(1000)).checked_div(entry.cost.recorded),
-            recall, entry.hidden_bytes, entry.fidelity.assumed + 1000 * entry.fidelity.refused,
+            recall,
+            entry.random_recall(),
+            entry.hidden_bytes,
+            entry.fidelity.assumed + 1000 * entry.fidelity.refused,
         ],
+    })
+}
+
+/// A row of which nothing is known: a request was refused, or nothing could be worked out.
+fn unknown(nth: usize, recording: &str, entry: &RowEntry) -> Value {
+    let fidelity = match &entry.error {
+        Some(_) => "failed".to_owned(),
+        None => super::table::fidelity(&entry.fidelity),
+    };
+    let mut texts = vec!["-".to_owned(); COLUMNS.len()];
+    let mut values = vec![Value::Null; COLUMNS.len()];
+    let known = [(0, recording), (1, &entry.policy), (2, &count(entry.requests))];
+    for (at, text) in known.into_iter().chain([(COLUMNS.len() - 1, fidelity.as_str())]) {
+        if let (Some(place), Some(value)) = (texts.get_mut(at), values.get_mut(at)) {
+            text.clone_into(place);
+            *value = json!(text);
+        }
+    }
+    if let Some(value) = values.get_mut(2) {
+        *value = json!(entry.requests);
+    }
+    json!({
+        "nth": nth, "recording": recording, "policy": entry.policy, "front": false,
+        "detail": null, "x": null, "y": null, "label": fidelity, "texts": texts, "values": values,
     })
 }
 
@@ -138,7 +170,7 @@ pub(super) fn page(results: &Results<'_>) -> Result<String, Stop> {
     let (mut kept, mut left_out) = (0_usize, 0_u64);
     let mut priced = true;
     results.read(|_recording, entries| {
-        priced &= entries.iter().all(|row| row.is_priced() || row.requests == 0);
+        priced &= entries.iter().all(|row| row.is_priced() || !row.is_known() || row.requests == 0);
         Ok(())
     })?;
     for (path, slot) in &results.found {

@@ -10,9 +10,8 @@ pub(super) fn price(row: &RowEntry, priced: bool) -> u64 {
 /// For each row, whether it is on the front. Rows without numbers, those with a refused request,
 /// and those of runs whose answers have no anchor are not: what is not known is not compared.
 pub(super) fn front(rows: &[&RowEntry]) -> Vec<bool> {
-    let priced = rows.iter().all(|row| row.is_priced() || !row.is_good());
-    let takes_part =
-        |row: &RowEntry| row.is_good() && row.recall().is_some() && row.fidelity.refused == 0;
+    let priced = rows.iter().all(|row| row.is_priced() || !row.is_known());
+    let takes_part = |row: &RowEntry| row.is_known() && row.recall().is_some();
     let point = |row: &RowEntry| (price(row, priced), row.recall().unwrap_or(0));
     // Cheapest first; of the same price, those that show most.
     let mut order: Vec<usize> =

@@ -5,49 +5,52 @@ use serde::Serialize;
 
 /// A request under a policy. Tokens, bytes, picodollars.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct RequestEntry<'l> {
-    recording: &'l str,
-    policy: &'l str,
-    request: usize,
-    conversation: u32,
-    fidelity: &'static str,
-    reason: Option<&'static str>,
-    class: &'static str,
-    tokens: u64,
-    tokens_low: u64,
-    tokens_high: u64,
-    window: Option<u64>,
+pub(crate) struct RequestEntry {
+    pub(super) recording: String,
+    pub(super) policy: String,
+    pub(super) request: u64,
+    pub(super) conversation: u64,
+    pub(super) fidelity: &'static str,
+    pub(super) reason: Option<&'static str>,
+    pub(super) class: &'static str,
+    pub(super) tokens: u64,
+    pub(super) tokens_low: u64,
+    pub(super) tokens_high: u64,
+    pub(super) window: Option<u64>,
     /// Bytes by whose words they are.
-    voices: Voices,
-    hidden_bytes: u64,
-    common_bytes: u64,
-    before_bytes: u64,
-    cache_read: Option<u64>,
-    cache_write: Option<u64>,
-    cache_uncached: Option<u64>,
-    cost_picodollars: Option<u64>,
-    broke: Option<&'static str>,
-    broke_lost_tokens: Option<u64>,
-    anchors: u64,
-    missed: u64,
-    signs_shown: u64,
-    signs_all: u64,
-    dead_bytes: u64,
-    broken_pairs: u32,
+    pub(super) voices: Voices,
+    pub(super) hidden_bytes: u64,
+    pub(super) common_bytes: u64,
+    pub(super) before_bytes: u64,
+    pub(super) cache_read: Option<u64>,
+    pub(super) cache_write: Option<u64>,
+    pub(super) cache_uncached: Option<u64>,
+    pub(super) cost_picodollars: Option<u64>,
+    pub(super) broke: Option<&'static str>,
+    pub(super) broke_lost_tokens: Option<u64>,
+    pub(super) anchors: u64,
+    pub(super) missed: u64,
+    pub(super) signs_shown: u64,
+    pub(super) signs_all: u64,
+    pub(super) dead_bytes: u64,
+    pub(super) notices: u64,
+    pub(super) notices_wrong: u64,
+    pub(super) silent_outputs: u64,
+    pub(super) broken_pairs: u64,
 }
 
 /// Bytes of a prompt by whose words they are.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Voices {
-    tools: u64,
-    system: u64,
-    user: u64,
-    assistant: u64,
-    reasoning: u64,
-    calls: u64,
-    results: u64,
-    markers: u64,
-    framing: u64,
+    pub(super) tools: u64,
+    pub(super) system: u64,
+    pub(super) user: u64,
+    pub(super) assistant: u64,
+    pub(super) reasoning: u64,
+    pub(super) calls: u64,
+    pub(super) results: u64,
+    pub(super) markers: u64,
+    pub(super) framing: u64,
 }
 
 impl Voices {
@@ -57,15 +60,15 @@ impl Voices {
     }
 }
 
-pub(crate) fn entry<'l>(recording: &'l str, policy: &'l str, line: &Line) -> RequestEntry<'l> {
+pub(crate) fn entry(recording: &str, policy: &str, line: &Line) -> RequestEntry {
     let charge = line.charge.as_ref();
     let broke = charge.and_then(|charge| charge.broke);
     let (low, high) = line.band;
     RequestEntry {
-        recording,
-        policy,
-        request: line.request + 1,
-        conversation: line.lane + 1,
+        recording: recording.to_owned(),
+        policy: policy.to_owned(),
+        request: line.request as u64 + 1,
+        conversation: u64::from(line.lane) + 1,
         fidelity: line.fidelity.name(),
         reason: line.fidelity.reason().map(|(_, words)| words),
         class: line.class.name(),
@@ -88,6 +91,9 @@ pub(crate) fn entry<'l>(recording: &'l str, policy: &'l str, line: &Line) -> Req
         signs_shown: line.signs.0,
         signs_all: line.signs.1,
         dead_bytes: line.dead_bytes,
-        broken_pairs: line.account.broken_pairs,
+        notices: line.notices.all,
+        notices_wrong: line.notices.wrong,
+        silent_outputs: line.notices.silent,
+        broken_pairs: u64::from(line.account.broken_pairs),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use projector::metrics::{Class, Cost};
-use replay::evaluate::{Calibration, EvaluatedRow, Prepared};
+use replay::evaluate::{Calibration, Dynamics, EvaluatedRow, Prepared, Reread};
 use replay::sweep::FidelityCounts;
 use serde::{Deserialize, Serialize};
 
@@ -74,10 +74,53 @@ pub(crate) struct Money {
     /// What it costs more than the least that shows what the recorded answers use: an upper bound
     /// on its regret; null: no price.
     pub(crate) regret_at_most: Option<u64>,
+    /// What it costs more than the cheapest requests that were found which show it: a lower bound.
+    pub(crate) regret_at_least: Option<u64>,
     /// The simulation's error on the record, in thousandths; null: nothing to compare it with.
     pub(crate) error_per_mille: Option<u64>,
     /// The difference to the record is not larger than the error.
     pub(crate) within_error: bool,
+}
+
+/// What the policy says of what it leaves out of outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NoticesEntry {
+    pub(crate) all: u64,
+    pub(crate) stated: u64,
+    pub(crate) wrong: u64,
+    pub(crate) off_bytes: u64,
+    pub(crate) off_characters: u64,
+    pub(crate) off_lines: u64,
+    pub(crate) silent: u64,
+    pub(crate) silent_bytes: u64,
+}
+
+/// Rewrites of the policy's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DynamicsEntry {
+    pub(crate) rewrites: u64,
+    pub(crate) unpaid: u64,
+    pub(crate) thrash: u64,
+    pub(crate) saved_tokens: u64,
+}
+
+/// Outputs of a tool that are needed and hidden, and what the record says of such.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RereadEntry {
+    pub(crate) needed: u64,
+    pub(crate) hidden: u64,
+    pub(crate) again: u64,
+}
+
+/// The modelled risk that hidden outputs are read again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rereads {
+    pub(crate) by_tool: BTreeMap<String, RereadEntry>,
+    /// Turns that reading again is expected to take, in thousandths; null: the record took nothing
+    /// away, so that there is nothing to model it on.
+    pub(crate) expected_turns_per_mille: Option<u64>,
+    /// What those cost at the mean of recorded requests.
+    pub(crate) expected_cost: Option<u64>,
 }
 
 /// What answers use of outputs. Weights are in thousandths of a bit.
@@ -106,6 +149,12 @@ pub(crate) struct RowEntry {
     pub(crate) recording: Option<String>,
     pub(crate) run: Option<String>,
     pub(crate) policy: String,
+    /// Every request could be projected. Where one could not, it counts as it was recorded, and
+    /// the sums say nothing about the policy.
+    pub(crate) complete: bool,
+    /// Recordings that the row is of, and those in which the policy changes nothing.
+    pub(crate) recordings: u64,
+    pub(crate) never_fires: u64,
     pub(crate) requests: u64,
     pub(crate) fidelity: Fidelity,
     pub(crate) reasons: Vec<Reason>,
@@ -133,6 +182,9 @@ pub(crate) struct RowEntry {
     pub(crate) user_turns_lost: u64,
     pub(crate) dead_bytes: u64,
     pub(crate) signs: Signs,
+    pub(crate) notices: NoticesEntry,
+    pub(crate) dynamics: DynamicsEntry,
+    pub(crate) rereads: Rereads,
     pub(crate) evidence: Evidence,
     pub(crate) cache: Cache,
     pub(crate) cost: Money,
@@ -180,7 +232,7 @@ fn cache(row: &EvaluatedRow) -> Cache {
 
 fn money(row: &EvaluatedRow, recorded: u64, prepared: &Prepared<'_>) -> Money {
     let calibration: &Calibration = prepared.calibration();
-    let least = prepared.cost_at_least();
+    let (least, best) = (prepared.cost_at_least(), prepared.oracle());
     let Cost { uncached, read, write, output } = row.cost;
     let total = row.cost.total().0;
     Money {
@@ -193,8 +245,55 @@ fn money(row: &EvaluatedRow, recorded: u64, prepared: &Prepared<'_>) -> Money {
         measured: row.cost_measured.0,
         recorded,
         regret_at_most: least.map(|least| total.saturating_sub(least.0)),
+        regret_at_least: best.map(|best| total.saturating_sub(best.cost.0)),
         error_per_mille: calibration.cost_per_mille(),
         within_error: calibration.is_within_error(recorded, total),
+    }
+}
+
+fn notices(row: &EvaluatedRow) -> NoticesEntry {
+    let it = row.notices;
+    NoticesEntry {
+        all: it.all,
+        stated: it.stated,
+        wrong: it.wrong,
+        off_bytes: it.off_bytes,
+        off_characters: it.off_characters,
+        off_lines: it.off_lines,
+        silent: it.silent,
+        silent_bytes: it.silent_bytes,
+    }
+}
+
+fn dynamics(row: &EvaluatedRow) -> DynamicsEntry {
+    let Dynamics { rewrites, unpaid, thrash, saved_tokens } = row.dynamics;
+    DynamicsEntry { rewrites, unpaid, thrash, saved_tokens }
+}
+
+fn rereads(row: &EvaluatedRow, recorded: u64) -> Rereads {
+    let entry = |it: &Reread| RereadEntry { needed: it.needed, hidden: it.hidden, again: it.again };
+    let by_tool = row.rereads.iter().map(|(tool, it)| (tool.clone(), entry(it))).collect();
+    let mut rereads = Rereads { by_tool, ..Rereads::default() };
+    rereads.expect(recorded, row.sums.requests);
+    rereads
+}
+
+impl Rereads {
+    /// Works out what is expected. A tool of which the record took nothing away has the share of
+    /// all tools.
+    pub(crate) fn expect(&mut self, recorded_cost: u64, requests: u64) {
+        let all = self.by_tool.values().fold((0, 0), |(a, h), it| (a + it.again, h + it.hidden));
+        self.expected_turns_per_mille = (all.1 > 0).then(|| {
+            let turns = self.by_tool.values().map(|it| {
+                let (again, hidden) = if it.hidden > 0 { (it.again, it.hidden) } else { all };
+                it.needed.saturating_mul(1000).saturating_mul(again) / hidden
+            });
+            turns.fold(0, u64::saturating_add)
+        });
+        self.expected_cost = self.expected_turns_per_mille.and_then(|turns| {
+            let cost = u128::from(recorded_cost) * u128::from(turns);
+            u64::try_from(cost.checked_div(u128::from(requests) * 1000)?).ok()
+        });
     }
 }
 
@@ -217,6 +316,9 @@ impl RowEntry {
             recording: Some(path.to_owned()),
             run: Some(hex(history.opened().run.as_bytes())),
             policy: named.id.clone(),
+            complete: sums.fidelity.refused == 0,
+            recordings: 1,
+            never_fires: u64::from(sums.changed == 0),
             requests: sums.requests,
             fidelity: fidelity(sums.fidelity),
             reasons: sums
@@ -252,6 +354,9 @@ impl RowEntry {
             user_turns_lost: row.user_turns_lost,
             dead_bytes: row.dead_bytes,
             signs: Signs { shown: row.signs.0, all: row.signs.1, lost_at: row.sign_lost },
+            notices: notices(row),
+            dynamics: dynamics(row),
+            rereads: rereads(row, recorded),
             evidence: Evidence {
                 anchors: recall.anchors,
                 missed: recall.missed,
@@ -285,6 +390,11 @@ impl RowEntry {
         self.error.is_none()
     }
 
+    /// True for a row that says something about its policy: no request was refused.
+    pub(crate) fn is_known(&self) -> bool {
+        self.is_good() && self.fidelity.refused == 0
+    }
+
     /// Shown weight of all weight, per mille; `None`: no answer has an anchor.
     pub(crate) fn recall(&self) -> Option<u64> {
         projector::metrics::line::ratio(self.evidence.shown, self.evidence.weight)
@@ -298,7 +408,7 @@ impl RowEntry {
 
     /// True when every request has a price.
     pub(crate) fn is_priced(&self) -> bool {
-        self.requests > 0 && self.cost.requests == self.requests
+        self.requests > 0 && self.cost.requests == self.requests && self.is_known()
     }
 }
 

@@ -2,7 +2,8 @@
 //! whole or not at all. What is there is not worked out again.
 //!
 //! Folders are Hive partitions by run: `rows/run=ID/KEY.jsonl`, `requests/run=ID/KEY.jsonl`,
-//! `recordings/run=ID/KEY.json`. The row file is written last.
+//! `recordings/run=ID/KEY.json`; tables, where they are asked for, have folders of their own. The
+//! row file is written last.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -12,7 +13,9 @@ use artifacts::ArtifactId;
 use serde::{Deserialize, Serialize};
 
 use super::basis::RecordingEntry;
+use super::requests::RequestEntry;
 use super::row::{RowEntry, hex};
+use super::tables::TableFormat;
 use crate::error::{Failure, Kind, file};
 use crate::output;
 
@@ -31,6 +34,7 @@ pub(super) struct Plan {
     pub(super) price_as: Option<String>,
     pub(super) requests: bool,
     pub(super) details: bool,
+    pub(super) tables: Vec<TableFormat>,
 }
 
 /// A folder of rows.
@@ -41,11 +45,14 @@ pub(super) struct Store {
     _scratch: Option<tempfile::TempDir>,
 }
 
-/// What is kept beside rows, where it is asked for: lines of JSON.
+/// What is kept beside rows, where it is asked for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Beside {
-    pub(super) requests: Option<Vec<u8>>,
+pub(super) struct Beside<'t> {
+    pub(super) requests: Option<Vec<RequestEntry>>,
+    /// Lines of JSON.
     pub(super) details: Option<Vec<u8>>,
+    /// Forms of tables. Where there are some, requests stand in them alone.
+    pub(super) tables: &'t [TableFormat],
 }
 
 /// Where the rows of a recording are.
@@ -104,7 +111,7 @@ impl Store {
         &self,
         slot: &Slot,
         recording: &RecordingEntry,
-        beside: &Beside,
+        beside: &Beside<'_>,
         rows: &[RowEntry],
     ) -> Result<(), Failure> {
         let write = |kind: &str, end: &str, bytes: &[u8]| {
@@ -114,18 +121,20 @@ impl Store {
             output::write(&path, bytes)
         };
         write("recordings", "json", &serde_json::to_vec(recording).unwrap_or_default())?;
-        if let Some(lines) = &beside.requests {
-            write("requests", "jsonl", lines)?;
+        if let Some(requests) = beside.requests.as_ref().filter(|_| beside.tables.is_empty()) {
+            write("requests", "jsonl", &json_lines(requests))?;
+        }
+        for format in beside.tables {
+            let name = format.name();
+            write(&format!("{name}/rows"), name, &format.rows(rows)?)?;
+            if let Some(requests) = &beside.requests {
+                write(&format!("{name}/requests"), name, &format.requests(requests)?)?;
+            }
         }
         if let Some(lines) = &beside.details {
             write("details", "jsonl", lines)?;
         }
-        let mut lines = Vec::new();
-        for row in rows {
-            lines.extend(serde_json::to_vec(row).unwrap_or_default());
-            lines.push(b'\n');
-        }
-        write("rows", "jsonl", &lines)
+        write("rows", "jsonl", &json_lines(rows))
     }
 
     /// Policy and details of each row of a recording, as JSON.
@@ -157,6 +166,16 @@ impl Store {
         }
         Ok((recording, rows))
     }
+}
+
+/// Each entry on a line of its own.
+fn json_lines(entries: &[impl Serialize]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for entry in entries {
+        lines.extend(serde_json::to_vec(entry).unwrap_or_default());
+        lines.push(b'\n');
+    }
+    lines
 }
 
 fn damaged(path: &Path, error: &serde_json::Error) -> Failure {

@@ -113,6 +113,11 @@ fn add(
         unmeasured(table, first, Cell::toned("failed", Tone::Bad));
         return;
     }
+    if !row.is_known() {
+        let first = [label, cell(row.policy.clone()), cell(String::new())];
+        unmeasured(table, first, cell(fidelity(&row.fidelity)));
+        return;
+    }
     let share = |per_mille: Option<u64>| {
         per_mille.map_or_else(|| "-".to_owned(), |share| percent(share, 1000))
     };
@@ -190,6 +195,14 @@ fn footnotes(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
         "use of outputs and the policy shows (a lower bound on use); random: what is left when as \
          much is hidden by chance."
     ))?;
+    if results.totals.iter().any(|row| row.fidelity.refused > 0) {
+        ui.line(format_args!(
+            "Rows without numbers: some request was refused, and what it would have been is not \
+             known."
+        ))?;
+    }
+    idle(results, ui)?;
+    rereads(results, ui)?;
     let mut reasons: BTreeMap<&str, (u64, Vec<&str>)> = BTreeMap::new();
     let mut broken = Vec::new();
     for row in &results.totals {
@@ -222,4 +235,45 @@ fn footnotes(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+/// Policies that change nothing anywhere.
+fn idle(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
+    let never = results.totals.iter().filter(|row| {
+        let is_recorded = row.fidelity.exact == row.requests;
+        row.is_known() && row.recordings > 0 && row.never_fires == row.recordings && !is_recorded
+    });
+    let names: Vec<_> = never.map(|row| row.policy.as_str()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let words = format!("never fires, in no request of any recording: {}", names.join(", "));
+    ui.line(format_args!("{}", crate::text::one_line(&words)))
+}
+
+/// Policies whose turns of reading again are named.
+const REREADS_MAX: usize = 5;
+
+/// The modelled risk that what is hidden is read again, in a line of its own.
+fn rereads(results: &Results<'_>, ui: &mut Ui) -> Result<(), Stop> {
+    let turns = |row: &RowEntry| row.rereads.expected_turns_per_mille.unwrap_or(0);
+    let known = results.totals.iter().filter(|row| row.is_known() && turns(row) > 0);
+    let mut most: Vec<&RowEntry> = known.collect();
+    most.sort_by_key(|row| u64::MAX - turns(row));
+    let Some(first) = most.first() else { return Ok(()) };
+    let tools = first.rereads.by_tool.values();
+    let (again, hidden) = tools.fold((0, 0), |(a, h), it| (a + it.again, h + it.hidden));
+    let names = most.iter().take(REREADS_MAX).map(|row| {
+        let turns = turns(row);
+        format!("{} {}.{}", row.policy, count(turns / 1000), turns % 1000 / 100)
+    });
+    let names: Vec<_> = names.collect();
+    let words = format!(
+        "modelled, turns of reading again what is hidden, most first: {} (of {} that the recorded \
+         client took out, {} came back)",
+        names.join(", "),
+        counted(hidden, "output"),
+        count(again)
+    );
+    ui.line(format_args!("{}", crate::text::one_line(&words)))
 }

@@ -1,11 +1,14 @@
 //! The rows of a policy over all recordings, added up. A frontier has no meaning there.
 
-use super::row::{Breaks, Cache, Evidence, Money, Reason, RowEntry, Signs};
+use super::row::{
+    Breaks, Cache, DynamicsEntry, Evidence, Money, NoticesEntry, Reason, Rereads, RowEntry, Signs,
+};
 
 impl RowEntry {
     /// The row of no recording.
     pub(crate) fn nothing(policy: &str, estimator: &str) -> Self {
-        Self { policy: policy.to_owned(), estimator: estimator.to_owned(), ..Self::default() }
+        let (policy, estimator) = (policy.to_owned(), estimator.to_owned());
+        Self { policy, estimator, complete: true, ..Self::default() }
     }
 
     /// Adds the row of another recording.
@@ -13,6 +16,9 @@ impl RowEntry {
         if !row.is_good() {
             return;
         }
+        self.complete &= row.complete;
+        self.recordings += row.recordings;
+        self.never_fires += row.never_fires;
         self.requests += row.requests;
         self.fidelity.exact += row.fidelity.exact;
         self.fidelity.derived += row.fidelity.derived;
@@ -48,7 +54,11 @@ impl RowEntry {
         self.signs.add(row.signs);
         self.evidence.add(row.evidence);
         self.cache.add(&row.cache);
+        self.notices.add(&row.notices);
+        self.dynamics.add(&row.dynamics);
         self.cost.add(&row.cost);
+        self.rereads.add(&row.rereads);
+        self.rereads.expect(self.cost.recorded, self.requests);
     }
 
     fn reasons(&mut self, others: &[Reason]) {
@@ -66,6 +76,39 @@ impl Signs {
     fn add(&mut self, other: Self) {
         self.shown += other.shown;
         self.all += other.all;
+    }
+}
+
+impl NoticesEntry {
+    fn add(&mut self, other: &Self) {
+        self.all += other.all;
+        self.stated += other.stated;
+        self.wrong += other.wrong;
+        self.off_bytes = self.off_bytes.saturating_add(other.off_bytes);
+        self.off_characters = self.off_characters.saturating_add(other.off_characters);
+        self.off_lines = self.off_lines.saturating_add(other.off_lines);
+        self.silent += other.silent;
+        self.silent_bytes += other.silent_bytes;
+    }
+}
+
+impl DynamicsEntry {
+    fn add(&mut self, other: &Self) {
+        self.rewrites += other.rewrites;
+        self.unpaid += other.unpaid;
+        self.thrash += other.thrash;
+        self.saved_tokens += other.saved_tokens;
+    }
+}
+
+impl Rereads {
+    fn add(&mut self, other: &Self) {
+        for (tool, reread) in &other.by_tool {
+            let mine = self.by_tool.entry(tool.clone()).or_default();
+            mine.needed += reread.needed;
+            mine.hidden += reread.hidden;
+            mine.again += reread.again;
+        }
     }
 }
 
@@ -124,11 +167,13 @@ impl Money {
                 (false, _, _) => None,
             };
         }
-        self.regret_at_most = match (is_first, self.regret_at_most, other.regret_at_most) {
+        let both = |mine: Option<u64>, theirs: Option<u64>| match (is_first, mine, theirs) {
             (true, _, regret) => regret,
             (false, Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
             (false, _, _) => None,
         };
+        self.regret_at_most = both(self.regret_at_most, other.regret_at_most);
+        self.regret_at_least = both(self.regret_at_least, other.regret_at_least);
         let sum = |a: u64, b: u64| a.saturating_add(b);
         self.requests += other.requests;
         self.total = sum(self.total, other.total);

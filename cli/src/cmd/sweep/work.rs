@@ -7,9 +7,10 @@ use replay::sweep::{all, each};
 
 use super::basis::RecordingEntry;
 use super::page;
-use super::requests;
+use super::requests::{self, RequestEntry};
 use super::row::RowEntry;
 use super::store::{Beside, Slot, Store};
+use super::tables::TableFormat;
 use crate::error::{Failure, Kind, map};
 use crate::inputs::{self, Input};
 use crate::policies::Named;
@@ -22,6 +23,7 @@ pub(super) struct Job<'j> {
     pub(super) store: &'j Store,
     pub(super) requests: bool,
     pub(super) details: bool,
+    pub(super) tables: &'j [TableFormat],
     pub(super) shard: Option<(u64, u64)>,
     pub(super) progress: &'j (dyn Fn() + Sync),
 }
@@ -94,6 +96,7 @@ impl Job<'_> {
         let beside = Beside {
             requests: self.requests.then_some(requests),
             details: self.details.then_some(details),
+            tables: self.tables,
         };
         self.store.put(slot, &RecordingEntry::of(&prepared, path), &beside, &kept)
     }
@@ -101,9 +104,8 @@ impl Job<'_> {
     fn row(&self, prepared: &Prepared<'_>, path: &str, named: &Named, lines: &[Line]) -> Done {
         let mut done = Done::bare(RowEntry::of(prepared, path, named, &prepared.row(lines)));
         if self.requests {
-            for line in lines {
-                push(&requests::entry(path, &named.id, line), &mut done.requests);
-            }
+            let entries = lines.iter().map(|line| requests::entry(path, &named.id, line));
+            done.requests.extend(entries);
         }
         if self.details {
             push(&(&named.id, page::detail(prepared, lines)), &mut done.detail);
@@ -115,7 +117,7 @@ impl Job<'_> {
 /// What was worked out of one policy.
 struct Done {
     row: RowEntry,
-    requests: Vec<u8>,
+    requests: Vec<RequestEntry>,
     detail: Vec<u8>,
 }
 

@@ -260,6 +260,30 @@ pub(super) const OUTPUT_FOUND: &str = "
     01000000                                     | redactions
 ";
 
+pub(super) const REDACTION_FAILED: &str = "
+    0600000000000000 6661696c6564                | reason `failed`
+    0010000000000000                             | raw_bytes
+";
+
+pub(super) const REDACTION_CONFIGURED: &str = "
+    0600000000000000 637573746f6d                | ruleset id `custom`
+    03000000                                     | ruleset version
+    ab*32                                        | ruleset digest
+    01 0102030405060708                          | some, key
+    0100000000000000                             | known
+    0700000000000000 4150495f4b4559              | name `API_KEY`
+    01000000                                     | known_values
+";
+
+pub(super) const SPANS_REPLACED: &str = "
+    cd*32                                        | text
+    5802000000000000                             | raw_bytes
+    0100000000000000                             | spans
+    0300 1000000000000000                        | rule, offset
+    2800000000000000 2800000000000000            | bytes, raw_bytes
+    01                                           | flags
+";
+
 pub(super) const IMPORTED_RECORD: &str = "
     0300000000000000                             | index
     0010000000000000                             | offset

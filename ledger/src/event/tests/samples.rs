@@ -35,6 +35,9 @@ pub(super) fn all() -> Vec<(Event, Vec<u8>)> {
         (tool_called(), golden::TOOL_CALLED),
         (tool_returned(), golden::TOOL_RETURNED),
         (output_found(), golden::OUTPUT_FOUND),
+        (redaction_failed(), golden::REDACTION_FAILED),
+        (redaction_configured(), golden::REDACTION_CONFIGURED),
+        (spans_replaced(), golden::SPANS_REPLACED),
         (imported_record(), golden::IMPORTED_RECORD),
     ];
     let mut all: Vec<_> = events.into_iter().chain(super::samples_identity::all()).collect();
@@ -143,7 +146,7 @@ fn context_edited() -> Event {
     })
 }
 
-fn request_captured() -> Event {
+pub(super) fn request_captured() -> Event {
     let known = |part| PartUse::Known(PartNo::new(part));
     let parts = vec![PartNo::new(10), PartNo::new(11)];
     Event::RequestCaptured(RequestCaptured {
@@ -170,6 +173,7 @@ fn request_captured() -> Event {
             tail: vec![Splice { at: 0, remove: 0, insert: Vec::new() }],
         },
         overlays: vec![Overlay { item: 5, offset: 17, bytes: inline(",c") }],
+        propensity: None,
     })
 }
 
@@ -270,6 +274,26 @@ fn output_found() -> Event {
         dropped: Dropped::Unknown,
         redactions: 1,
     })
+}
+
+fn redaction_failed() -> Event {
+    let reason = "failed".to_owned();
+    Event::RedactionFailed(RedactionFailed { reason, raw_bytes: 4096 })
+}
+
+fn redaction_configured() -> Event {
+    Event::RedactionConfigured(RedactionConfigured {
+        ruleset: ("custom".to_owned(), 3, [0xab; 32]),
+        key: Some(*b"\x01\x02\x03\x04\x05\x06\x07\x08"),
+        known: vec!["API_KEY".to_owned()],
+        known_values: 1,
+    })
+}
+
+fn spans_replaced() -> Event {
+    let span = ReplacedSpan { rule: 3, offset: 16, bytes: 40, raw_bytes: 40, flags: 1 };
+    let (text, raw_bytes) = ([0xcd; 32], 600);
+    Event::SpansReplaced(SpansReplaced { text, raw_bytes, spans: vec![span] })
 }
 
 fn imported_record() -> Event {

@@ -132,6 +132,26 @@ fn run() -> impl Strategy<Value = Event> {
     prop_oneof![opened, closed, record]
 }
 
+fn redaction() -> impl Strategy<Value = Event> {
+    let failed = (word(), any::<u64>()).prop_map(|(reason, raw_bytes)| {
+        Event::RedactionFailed(RedactionFailed { reason, raw_bytes })
+    });
+    let configured = (word(), any::<(u32, [u8; 32], Option<[u8; 8]>, u32)>(), vec(word(), 0..3));
+    let configured = configured.prop_map(|(id, (version, digest, key, known_values), known)| {
+        let ruleset = (id, version, digest);
+        Event::RedactionConfigured(RedactionConfigured { ruleset, key, known, known_values })
+    });
+    let span = any::<(u16, u64, u64, u64, u8)>().prop_map(|all| {
+        let (rule, offset, bytes, raw_bytes, flags) = all;
+        ReplacedSpan { rule, offset, bytes, raw_bytes, flags }
+    });
+    let replaced = (any::<([u8; 32], u64)>(), vec(span, 0..3));
+    let replaced = replaced.prop_map(|((text, raw_bytes), spans)| {
+        Event::SpansReplaced(SpansReplaced { text, raw_bytes, spans })
+    });
+    prop_oneof![failed, configured, replaced]
+}
+
 fn conversation() -> impl Strategy<Value = Event> {
     let basis = prop_oneof![
         Just(SessionBasis::Header),
@@ -162,9 +182,13 @@ fn captured() -> impl Strategy<Value = Event> {
         offset,
         bytes,
     });
-    let rest = (escape(), vec(overlay, 0..3));
+    let drawn = (any::<[u8; 32]>(), any::<u32>(), any::<u32>());
+    let drawn = drawn
+        .prop_map(|(policy, draw, millionths)| Box::new(Propensity { policy, draw, millionths }));
+    let rest = (escape(), vec(overlay, 0..3), of(drawn));
     (ids, numbers, digests, rung, contents, words, lists, rest).prop_map(|all| {
-        let (ids, numbers, digests, rung, contents, words, lists, (escape, overlays)) = all;
+        let (ids, numbers, digests, rung, contents, words, lists, rest) = all;
+        let (escape, overlays, propensity) = rest;
         Event::RequestCaptured(RequestCaptured {
             request: ids.0,
             session: ids.1,
@@ -185,6 +209,7 @@ fn captured() -> impl Strategy<Value = Event> {
             escape,
             splices: Splices { head: lists.0, items: lists.1, tail: lists.2 },
             overlays,
+            propensity,
         })
     })
 }
@@ -286,6 +311,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         3 => conversation().boxed(),
         5 => exchange().boxed(),
         2 => tool().boxed(),
+        2 => redaction().boxed(),
         7 => super::strategy_identity::event().boxed(),
     ]
 }

@@ -136,7 +136,7 @@ fn a_write_of_nothing_is_an_error_and_no_endless_loop() {
 }
 
 #[test]
-fn a_full_disk_at_any_byte_is_cut_back_and_the_batch_can_be_written_later() {
+fn s14_a_full_disk_at_any_byte_is_cut_back_and_the_batch_can_be_written_later() {
     let batch_bytes = 2 * 88;
     for space in 0..batch_bytes {
         let dir = tempfile::tempdir().unwrap();

@@ -158,7 +158,7 @@ impl Journal<'_> {
             let spans = u32::try_from(redacted.redactions().len()).unwrap_or(u32::MAX);
             redactions = redactions.saturating_add(spans);
             let measure = TextMeasure::of(&String::from_utf8_lossy(redacted.as_bytes()));
-            let artifact = self.store.put(&redacted).map_err(RecordError::Put)?;
+            let artifact = self.writer.put(&redacted).map_err(RecordError::Put)?;
             let text = crate::content::Content::stored(artifact);
             texts.push(Returned { text, measure });
         }

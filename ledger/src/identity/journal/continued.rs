@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use artifacts::fs::{PackIdent, Store};
+use artifacts::fs::vfs::LocalDisk;
 use artifacts::redact::Redactor;
 
-use super::Journal;
-use crate::event::{Event, EventError, Kind};
+use super::{Journal, JournalError};
+use crate::event::{Event, EventError, Kind, RedactionConfigured};
 use crate::frame::KIND_SKIPPABLE_BIT;
-use crate::fs::{Frame, Head, LogReader, LogWriter, OpenError, PackLength, ReadError};
+use crate::fs::{Frame, Head, LogReader, OpenError, ReadError, RunOptions, RunWriter, StartError};
 use crate::identity::desk::{Desk, DeskError};
-use crate::recorder::RecordError;
+use crate::recorder::{RecordError, told};
 use crate::segment::Epoch;
 
 /// Why a recording cannot be gone on with. Nothing in it was changed.
@@ -54,11 +54,9 @@ pub enum ContinueError {
 /// A recording that is gone on with, by facts about identities.
 #[derive(Debug)]
 pub struct Continued {
-    store: Store,
-    log: LogWriter,
+    writer: RunWriter,
     redactor: Redactor,
     desk: Desk,
-    epoch: Epoch,
     now_unix_ns: u64,
 }
 
@@ -79,6 +77,24 @@ pub fn restore(reader: &mut LogReader) -> Result<Desk, ContinueError> {
         }
     }
     Ok(desk)
+}
+
+/// How texts are redacted by the end of a log.
+fn in_force(reader: &mut LogReader) -> Result<Option<RedactionConfigured>, ContinueError> {
+    let mut last = None;
+    for frame in reader.frames() {
+        let frame = frame?;
+        let tells = [Kind::RunOpened.tag(), Kind::RedactionConfigured.tag()];
+        if frame.is_seal() || !tells.contains(&frame.kind()) {
+            continue;
+        }
+        match event(&frame)? {
+            Some(Event::RunOpened(opened)) => last = Some(opened.redaction()),
+            Some(Event::RedactionConfigured(configured)) => last = Some(configured),
+            _ => {}
+        }
+    }
+    Ok(last)
 }
 
 /// The event of a frame; `None` for seals and for kinds that may be skipped.
@@ -106,17 +122,24 @@ impl Continued {
         // The first look refuses what is damaged before a writer makes a new segment.
         let mut reader = LogReader::open(dir)?;
         restore(&mut reader)?;
-        let ledger = reader.ledger_id();
-        let log = LogWriter::open(dir, epoch, now_unix_ns)?;
+        let disk = LocalDisk::shared();
+        let writer = RunWriter::open(disk, dir, epoch, now_unix_ns, RunOptions::BATCHED);
+        let writer = writer.map_err(|error| match error {
+            StartError::Open(error) => ContinueError::Open(error),
+            other => ContinueError::Record(other.into()),
+        })?;
         // Nobody else writes now; what was written since the first look is read as well.
         let desk = restore(&mut LogReader::open(dir)?)?;
-        let ident = PackIdent {
-            ledger_id: *ledger.as_bytes(),
-            epoch: epoch.number(),
-            created_unix_ns: now_unix_ns,
-        };
-        let store = Store::create(&dir.join("art"), ident).map_err(RecordError::Put)?;
-        Ok(Self { store, log, redactor, desk, epoch, now_unix_ns })
+        let last = in_force(&mut LogReader::open(dir)?)?;
+        let mut continued = Self { writer, redactor, desk, now_unix_ns };
+        let changed = last.and_then(|last| told::reconfigured(&continued.redactor, &last));
+        if let Some(changed) = changed {
+            continued.journal().append(&changed).map_err(|error| match error {
+                JournalError::Record(error) => error,
+                other => RecordError::Misfit(Box::new(other)),
+            })?;
+        }
+        Ok(continued)
     }
 
     /// Sets the wall time that the next events carry. Information only.
@@ -127,8 +150,7 @@ impl Continued {
     /// Appends facts.
     pub fn journal(&mut self) -> Journal<'_> {
         Journal {
-            store: &mut self.store,
-            log: &mut self.log,
+            writer: &mut self.writer,
             redactor: &self.redactor,
             desk: &mut self.desk,
             now_unix_ns: self.now_unix_ns,
@@ -140,26 +162,14 @@ impl Continued {
     /// # Errors
     /// A write or sync failed; the recording is of no use for writing afterwards.
     pub fn commit(&mut self) -> Result<(), RecordError> {
-        self.store.sync()?;
-        self.log.write()?;
-        self.log.sync()?;
-        Ok(())
+        Ok(self.writer.commit()?)
     }
 
     /// Seals what was appended and leaves the run open for the next one who goes on with it.
     ///
     /// # Errors
     /// Something cannot be written.
-    pub fn leave(mut self) -> Result<Head, RecordError> {
-        let epoch = self.epoch.number();
-        let length = |pack: &artifacts::fs::SealedPack| PackLength {
-            number: pack.number,
-            epoch,
-            bytes: pack.pack_bytes,
-        };
-        let mut packs: Vec<_> = self.store.full_packs().iter().map(length).collect();
-        packs.push(length(&self.store.seal()?));
-        self.log.write()?;
-        Ok(self.log.seal(&packs)?)
+    pub fn leave(self) -> Result<Head, RecordError> {
+        Ok(self.writer.seal()?)
     }
 }

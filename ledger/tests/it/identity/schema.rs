@@ -56,6 +56,9 @@ fn is_about_calls(kind: Kind) -> bool {
         | K::ResponseFailed
         | K::ResponseAborted
         | K::ApprovalRetracted
+        | K::RedactionFailed
+        | K::RedactionConfigured
+        | K::SpansReplaced
         | K::ImportedRecord => false,
     }
 }

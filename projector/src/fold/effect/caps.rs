@@ -8,11 +8,10 @@ use core::ops::Range;
 use ledger::content::Content;
 use ledger::event::TextMeasure;
 
-use crate::fold::index::Unit;
-use crate::fold::program::{Chain, Program};
+use crate::fold::program::Chain;
 use crate::measure::TokenCounter;
 use crate::memo::Piece;
-use crate::policy::{Amount, CapText, Op, Unit as Counted};
+use crate::policy::{Amount, Budget, CapText, Op, Unit as Counted};
 use crate::text::{self, Context, PartShown, TextPart, Unknown};
 
 /// A text as shown so far, and where its bytes come from.
@@ -122,13 +121,11 @@ pub(super) fn may_be_cut_from(sent: &[u8], whole: &[u8]) -> bool {
 /// Applies a chain of caps to the texts of one result.
 pub(super) fn chained<'t>(
     texts: &[&'t str],
-    unit: &Unit,
     chain: &Chain<'_>,
-    program: &Program<'_>,
+    (tool, budget): (&str, Budget),
     counter: Option<&dyn TokenCounter>,
 ) -> Result<Vec<Shown<'t>>, (usize, Unknown)> {
-    let name = program.tool_name(unit.tool).unwrap_or_default();
-    let context = Context { budget: program.budget, counter, values: &[("tool", name)] };
+    let context = Context { budget, counter, values: &[("tool", tool)] };
     let mut shown: Vec<_> = texts.iter().map(|text| Shown::of(text)).collect();
     for (nth, (index, step)) in chain.caps.iter().enumerate() {
         if step.applies.single_part && texts.len() != 1 {

@@ -10,12 +10,11 @@ use ledger::id::PartNo;
 use super::caps::{Base, chained, fits, may_be_cut_from};
 use super::{Chained, Effects, SlotCut};
 use crate::fold::ProjectError;
-use crate::fold::index::Unit;
 use crate::fold::program::{Chain, Program};
 use crate::fold::wrapping::Wrapping;
 use crate::memo::{Capped, MemoKey, Piece};
-use crate::policy::Op;
-use crate::stage::result::{self, Basis};
+use crate::policy::{Budget, Op};
+use crate::stage::result::Basis;
 
 impl<'h> Effects<'h> {
     /// The whole output that was found for a slot.
@@ -45,18 +44,18 @@ impl<'h> Effects<'h> {
         &self,
         number: PartNo,
         slots: Vec<(usize, &'h Hole)>,
-        unit: &Unit,
+        (tool, whole, budget): (&str, bool, Budget),
         chain: &Chain<'_>,
         program: &Program<'_>,
     ) -> Result<Chained, ProjectError> {
-        if chain.caps.iter().any(|(_, step)| result::is_wrapped(&step.op)) {
-            return self.all_wrapped(number, slots, unit, (chain, program));
+        if chain.wrapped {
+            return self.all_wrapped(number, slots, (chain, (tool, budget)));
         }
         let mut bases = Vec::with_capacity(slots.len());
         for (_, hole) in &slots {
             bases.push(self.base(hole)?);
         }
-        let whole = unit.whole || bases.iter().all(|base| base.found);
+        let whole = whole || bases.iter().all(|base| base.found);
         let fits = |base: &Base<'_>| chain.caps.iter().all(|(_, step)| fits(&step.op, base));
         // Caps that the whole text fits change nothing, so that it need not be read for them.
         if bases.iter().all(|base| !base.found && fits(base)) {
@@ -70,7 +69,9 @@ impl<'h> Effects<'h> {
             }),
             _ => None,
         };
-        let memo = key.and_then(|key| self.memo.map(|memo| (memo, key)));
+        // What rests on an assumption is not what others may rest on.
+        let known = budget == program.budget;
+        let memo = key.filter(|_| known).and_then(|key| self.memo.map(|memo| (memo, key)));
         let known = memo.and_then(|(memo, key)| memo.get(&key));
         let lefts = if let Some(known) = known {
             alloc::vec![known]
@@ -87,7 +88,7 @@ impl<'h> Effects<'h> {
                 texts.push(text);
             }
             let escapes = slots.iter().map(|(_, hole)| hole.escape);
-            let shown = match chained(&texts, unit, chain, program, self.counter) {
+            let shown = match chained(&texts, chain, (tool, budget), self.counter) {
                 Ok(shown) => shown,
                 Err(unknown) => return Ok(Err(unknown)),
             };
@@ -125,12 +126,11 @@ impl<'h> Effects<'h> {
         &self,
         number: PartNo,
         slots: Vec<(usize, &Hole)>,
-        unit: &Unit,
-        (chain, program): (&Chain<'_>, &Program<'_>),
+        (chain, tool): (&Chain<'_>, (&str, Budget)),
     ) -> Result<Chained, ProjectError> {
         let steps: Vec<&Op> = chain.caps.iter().map(|(_, step)| &step.op).collect();
-        let wrapping = Wrapping { history: self.history, source: self.source };
-        let tool = (program.tool_name(unit.tool).unwrap_or_default(), program.budget);
+        let (history, source, counter) = (self.history, self.source, self.counter);
+        let wrapping = Wrapping { history, source, counter };
         let (mut cuts, mut whole) = (Vec::new(), true);
         for (slot, hole) in slots {
             let (capped, basis) = match wrapping.made((number, slot), hole, &steps, tool)? {

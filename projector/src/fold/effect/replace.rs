@@ -11,10 +11,11 @@ use ledger::id::PartNo;
 use super::{Effect, Effects, Instead, UnitEffect, arguments, is};
 use crate::fold::index::Unit;
 use crate::fold::program::{Program, bit};
-use crate::fold::{ProjectError, weigh, wrapping};
+use crate::fold::weigh::Scales;
+use crate::fold::{ProjectError, wrapping};
 use crate::policy::Op;
 use crate::policy::op::Replace;
-use crate::text::{self, Context};
+use crate::text::{self, Context, Unknown};
 
 impl<'h> Effects<'h> {
     /// What stands in the place of a call's arguments for each layer that clears or cuts them.
@@ -44,7 +45,7 @@ impl<'h> Effects<'h> {
             };
             if clears {
                 let differs = !is(self.history.text(first), "{}");
-                left.instead.push(Self::instead(program, layer, first, "{}", differs));
+                left.instead.push(self.instead(program, layer, first, "{}", differs));
                 continue;
             }
             let text = || -> Result<String, ProjectError> {
@@ -58,11 +59,11 @@ impl<'h> Effects<'h> {
                     match arguments::cut(cap, &text, self.context(program, &[])) {
                         Ok(None) => {}
                         Ok(Some((cut, kept))) => {
-                            let instead = Self::instead(program, layer, first, &cut, true);
+                            let instead = self.instead(program, layer, first, &cut, true);
                             left.instead.push(Instead { kept, ..instead });
                         }
                         Err(unknown) => {
-                            effect.unknown.get_or_insert((*nth, unknown));
+                            left.instead.push(self.unknown(program, layer, first, (*nth, unknown)));
                         }
                     }
                 }
@@ -74,6 +75,11 @@ impl<'h> Effects<'h> {
             }
         }
         Ok(())
+    }
+
+    /// What texts are weighed by.
+    pub(crate) fn scales(&self, program: &Program<'_>) -> Scales<'h> {
+        Scales { estimator: program.policy.estimator, counter: self.counter }
     }
 
     /// What texts may know of the run.
@@ -94,7 +100,7 @@ impl<'h> Effects<'h> {
         unit: &Unit,
         program: &Program<'_>,
         left: &mut UnitEffect,
-        effect: &mut Effect,
+        effect: &Effect,
     ) -> Result<(), ProjectError> {
         let mut holes = unit.slots.iter().filter_map(|slot| part.holes.get(usize::from(*slot)));
         let Some(first) = holes.next() else { return Ok(()) };
@@ -109,7 +115,7 @@ impl<'h> Effects<'h> {
                 Op::DedupeReads(reads) => {
                     let text = reads.replacement.as_str();
                     let differs = others || !is(self.history.text(first), text);
-                    left.instead.push(Self::instead(program, layer, first, text, differs));
+                    left.instead.push(self.instead(program, layer, first, text, differs));
                     if reads.equal_only && left.text.is_none() {
                         let shown = self.shown_text(number, part, unit, effect)?;
                         left.text = Some(*ArtifactId::of(shown.as_bytes()).as_bytes());
@@ -132,19 +138,31 @@ impl<'h> Effects<'h> {
                     Ok(Some(left)) => Cow::Owned(left.lossy(&shown)),
                     Ok(None) => continue,
                     Err(unknown) => {
-                        effect.unknown.get_or_insert((*step, unknown));
+                        left.instead.push(self.unknown(program, layer, first, (*step, unknown)));
                         continue;
                     }
                 }
             };
             let differs = others || !is(self.history.text(first), &text);
-            left.instead.push(Self::instead(program, layer, first, &text, differs));
+            left.instead.push(self.instead(program, layer, first, &text, differs));
         }
         Ok(())
     }
 
+    /// In the place of a unit, a text that cannot be worked out.
+    fn unknown(
+        &self,
+        program: &Program<'_>,
+        layer: usize,
+        hole: &Hole,
+        unknown: (usize, Unknown),
+    ) -> Instead {
+        Instead { unknown: Some(unknown), ..self.instead(program, layer, hole, "", true) }
+    }
+
     /// A text in the place of a unit whose first slot is `hole`.
     pub(crate) fn instead(
+        &self,
         program: &Program<'_>,
         layer: usize,
         hole: &Hole,
@@ -152,15 +170,16 @@ impl<'h> Effects<'h> {
         differs: bool,
     ) -> Instead {
         let bytes = hole.escape.escaped_bytes(text);
-        let estimator = program.policy.estimator;
+        let scales = self.scales(program);
         Instead {
             layer,
             bytes,
-            raw: weigh::raw(estimator, text, bytes),
-            tokens: weigh::tokens_of(estimator, text),
+            raw: scales.raw(text, bytes),
+            tokens: scales.tokens_of(text),
             differs,
             kept: 0,
             text: text.into(),
+            unknown: None,
         }
     }
 }

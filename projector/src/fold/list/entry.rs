@@ -10,6 +10,7 @@ use crate::fold::index::{PairKey, UnitKind};
 use crate::fold::program::{Mask, before, bit};
 use crate::fold::weigh;
 use crate::measure::Estimator;
+use crate::text::Unknown;
 
 /// Sums over messages as some layer is given them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,6 +130,14 @@ impl Entry {
     ) -> Option<&'e Instead> {
         let own = self.own.iter().find(|(at, own)| *at == unit && own.layer == layer);
         own.map(|(_, own)| own).or_else(|| effect.units.get(unit)?.instead(layer))
+    }
+
+    /// What layers that act rest on and is not known, with the steps.
+    pub(super) fn unknowns<'e>(
+        &'e self,
+        effect: &'e Effect,
+    ) -> impl Iterator<Item = (usize, Unknown)> + 'e {
+        self.units.iter().zip(&effect.units).flat_map(|(acts, unit)| unit.unknowns(*acts))
     }
 
     /// What the message adds to sums when the layers of `mask` have acted.

@@ -20,6 +20,17 @@ impl List {
         }
     }
 
+    /// Calls and results that have a key, in order.
+    pub(crate) fn units_of(&self, key: PairKey) -> impl Iterator<Item = (usize, usize)> {
+        self.by_key.get(&key).into_iter().flatten().copied()
+    }
+
+    /// True where layers before `layer` leave messages out, or units of them.
+    pub(crate) fn hides(&self, layer: usize) -> bool {
+        let sums = self.sums(layer);
+        sums.messages - sums.added < self.len() as u64 || self.removing & before(layer) != 0
+    }
+
     /// The units of a message.
     pub(crate) fn units_at(
         &self,

@@ -100,7 +100,10 @@ pub(super) fn plan(
             Ok(Some(_)) => match known(&bundle, bytes, into, index) {
                 Err(failure) => ended(bytes, What::Failed(failure)),
                 Ok(Some(recording)) => ended(bytes, What::Skipped(recording)),
-                Ok(None) => plan.jobs.push(job(bundle, bytes, into, index, &mut taken, ui)),
+                Ok(None) => match job(bundle, bytes, into, index, &mut taken, ui) {
+                    Some(job) => plan.jobs.push(job),
+                    None => ended(bytes, What::Failed(no_name(&source))),
+                },
             },
         }
     }
@@ -139,13 +142,13 @@ fn job(
     index: &Index,
     taken: &mut BTreeSet<String>,
     ui: &Ui,
-) -> Job {
+) -> Option<Job> {
     let earlier = index.latest_of(&bundle.main);
-    let mut free = |name: &String| {
+    let name = named(&bundle.main, |name| {
         let is_free = !taken.contains(name) && !into.join(name).exists();
-        is_free && taken.insert(name.clone())
-    };
-    let name = names(&bundle.main).find(|name| free(name)).unwrap_or_else(|| "run".to_owned());
+        is_free.then(|| name.to_owned())
+    })?;
+    taken.insert(name.clone());
     if let Some(earlier) = earlier {
         ui.note(format_args!(
             "{} has changed since {}: imported as a new recording",
@@ -153,18 +156,31 @@ fn job(
             earlier.recording
         ));
     }
-    Job::Transcript {
+    Some(Job::Transcript {
         staging: into.join(format!("{STAGING}{name}")),
         recording: into.join(&name),
         earlier: earlier.map(Entry::line).map(String::into_bytes),
         bundle,
         bytes,
         name,
-    }
+    })
+}
+
+/// What `take` makes of the first name for the recording of a file that it takes.
+pub(super) fn named<T>(path: &Path, take: impl FnMut(&str) -> Option<T>) -> Option<T> {
+    const NAMES_MAX: usize = 10_000;
+    let mut take = take;
+    names(path).take(NAMES_MAX).find_map(|name| take(&name))
+}
+
+/// Says that no name is left.
+pub(super) fn no_name(path: &Path) -> Failure {
+    Failure::new(Kind::Taken, format!("every name is taken for {}", path.display()))
+        .hint("choose another --into")
 }
 
 /// Names for the recording of a file, the best first.
-pub(super) fn names(path: &Path) -> impl Iterator<Item = String> {
+fn names(path: &Path) -> impl Iterator<Item = String> {
     let mut parts: Vec<String> = path
         .components()
         .rev()

@@ -1,0 +1,4 @@
+//! The body is in the library, so that a plain test replays the corpus.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ledger::fuzz::frames(data));
