@@ -16,6 +16,7 @@ mod clients;
 mod cmd;
 mod error;
 mod event;
+mod fresh;
 mod handover;
 mod inputs;
 mod output;

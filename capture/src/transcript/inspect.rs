@@ -282,27 +282,9 @@ impl Events<'_> {
                     None => out.extend_from_slice(json.raw),
                 }
             }
-            Value::List(list) => {
-                out.push(b'[');
-                for (index, value) in list.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    self.write(value, out);
-                }
-                out.push(b']');
-            }
+            Value::List(list) => json::write_list(list, out, |value, out| self.write(value, out)),
             Value::Object(members) => {
-                out.push(b'{');
-                for (index, (name, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    json::write_text(name, out);
-                    out.push(b':');
-                    self.write(value, out);
-                }
-                out.push(b'}');
+                json::write_object(members, out, |value, out| self.write(value, out));
             }
             _ => out.extend_from_slice(json.raw),
         }

@@ -144,30 +144,44 @@ impl<'a> Json<'a> {
             Value::Bool(false) => out.extend_from_slice(b"false"),
             Value::Number => out.extend_from_slice(self.raw),
             Value::Text(text) => write_text(text, out),
-            Value::List(list) => {
-                out.push(b'[');
-                for (index, value) in list.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    value.clean(out);
-                }
-                out.push(b']');
-            }
-            Value::Object(members) => {
-                out.push(b'{');
-                for (index, (name, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    write_text(name, out);
-                    out.push(b':');
-                    value.clean(out);
-                }
-                out.push(b'}');
-            }
+            Value::List(list) => write_list(list, out, Self::clean),
+            Value::Object(members) => write_object(members, out, Self::clean),
         }
     }
+}
+
+/// A list, whose values `write` writes.
+pub(crate) fn write_list<'j>(
+    list: &[Json<'j>],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&Json<'j>, &mut Vec<u8>),
+) {
+    out.push(b'[');
+    for (index, value) in list.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(value, out);
+    }
+    out.push(b']');
+}
+
+/// An object, whose values `write` writes.
+pub(crate) fn write_object<'j, N: AsRef<str>>(
+    members: &[(N, Json<'j>)],
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&Json<'j>, &mut Vec<u8>),
+) {
+    out.push(b'{');
+    for (index, (name, value)) in members.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_text(name.as_ref(), out);
+        out.push(b':');
+        write(value, out);
+    }
+    out.push(b'}');
 }
 
 /// A text as a JSON string.

@@ -6,7 +6,6 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, mpsc};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use artifacts::redact::Redactor;
 use capture::acp::{
@@ -20,6 +19,7 @@ use self::also::Also;
 use crate::args::{Format, FormatArgs};
 use crate::child::HOOK_VARIABLE;
 use crate::error::{Ended, Failure, Kind, Outcome, map};
+use crate::fresh::now_unix_ns;
 use crate::report::number::counted;
 use crate::ui::Ui;
 
@@ -92,12 +92,6 @@ pub(crate) struct AcpArgs {
     /// The command that starts the agent, and its arguments
     #[arg(value_name = "CMD", required = true, last = true)]
     command: Vec<std::ffi::OsString>,
-}
-
-/// Now, in Unix nanoseconds.
-pub(super) fn now_unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[derive(Serialize)]

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use artifacts::fs::vfs::LocalDisk;
 use clap::Args;
 use ledger::fs::{CompactError, CompactReport, LockError, compact};
-use ledger::segment::Epoch;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs, RemoteArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, map};
+use crate::fresh;
 use crate::report::number::{self, counted};
 use crate::ui::Ui;
 
@@ -51,8 +51,7 @@ struct Document {
 }
 
 pub(crate) fn run(args: &CompactArgs, ui: &mut Ui) -> Ended {
-    let epoch = Epoch::random()
-        .map_err(|_os| Failure::new(Kind::Io, "no randomness available for new ids"))?;
+    let epoch = fresh::epoch()?;
     let report = compact(&LocalDisk::shared(), &args.recording, epoch, args.remote.allow_remote);
     let document = document(args, &report.map_err(|error| failure(&error))?);
     match args.format.format {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use artifacts::fs::vfs::LocalDisk;
 use clap::Args;
 use ledger::fs::{GcError, GcPlan, LockError, MarkError, gc, plan_gc};
-use ledger::segment::Epoch;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs, RemoteArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, map};
+use crate::fresh;
 use crate::report::number;
 use crate::ui::Ui;
 
@@ -61,8 +61,7 @@ struct PackEntry {
 pub(crate) fn run(args: &GcArgs, ui: &mut Ui) -> Ended {
     let vfs = LocalDisk::shared();
     let plan = if args.yes {
-        let epoch = Epoch::random()
-            .map_err(|_os| Failure::new(Kind::Io, "no randomness available for new ids"))?;
+        let epoch = fresh::epoch()?;
         gc(&vfs, &args.recording, epoch, args.remote.allow_remote)
     } else {
         plan_gc(&vfs, &args.recording)

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use artifacts::fs::vfs::LocalDisk;
 use capture::live::{
@@ -18,6 +18,7 @@ use clap::Args;
 use crate::child;
 use crate::clients;
 use crate::error::{Ended, Failure, Kind, Outcome, Stop};
+use crate::fresh::now_unix_ns;
 use crate::inputs::rules;
 use crate::report::number::{bytes, counted};
 use crate::settings::Settings;
@@ -252,11 +253,6 @@ fn saved_outputs(args: &RecordArgs, settings: &Settings) -> Vec<PathBuf> {
     }
     let of_clients = || clients::saved_outputs(|name| std::env::var_os(name));
     settings.saved_outputs().unwrap_or_else(of_clients)
-}
-
-fn now_unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn failed(error: &LiveError) -> Failure {

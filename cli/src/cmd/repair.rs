@@ -1,16 +1,15 @@
 //! `repair`: a new recording of what is good in a damaged one.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use artifacts::fs::vfs::LocalDisk;
 use clap::Args;
 use ledger::fs::{RepairError, Repaired};
-use ledger::segment::Epoch;
 use serde::Serialize;
 
 use crate::args::{Format, FormatArgs};
 use crate::error::{Ended, Failure, Kind, Outcome, map};
+use crate::fresh;
 use crate::report::number;
 use crate::ui::Ui;
 
@@ -66,11 +65,9 @@ struct GapEntry {
 
 pub(crate) fn run(args: &RepairArgs, ui: &mut Ui) -> Ended {
     let vfs = LocalDisk::shared();
-    let epoch = Epoch::random()
-        .map_err(|_os| Failure::new(Kind::Io, "no randomness available for new ids"))?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(now.as_nanos()).unwrap_or_default();
-    let repaired = ledger::fs::repair(&vfs, &args.recording, &args.into, epoch, now);
+    let epoch = fresh::epoch()?;
+    let repaired =
+        ledger::fs::repair(&vfs, &args.recording, &args.into, epoch, fresh::now_unix_ns());
     let repaired = repaired.map_err(|error| failure(&error))?;
     let document = document(args, &repaired);
     match args.format.format {

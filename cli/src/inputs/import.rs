@@ -1,12 +1,12 @@
 //! Imports one HAR file: the clock and the progress bar that the library does without.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use artifacts::redact::Redactor;
 use capture::import::{ImportError, ImportOptions, ImportReport, import_har, recording_name};
 use capture::side::archive;
 
+use crate::fresh::now_unix_ns;
 use crate::report::number;
 use crate::ui::Ui;
 
@@ -51,7 +51,6 @@ pub(crate) fn import(
 ) -> Result<ImportReport, ImportError> {
     let ImportSpec { name, session, redactor } = spec;
     let session = session.of(file);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let progress = ui.progress(&format!("importing {}", file.display()), 0);
     let mut told = |entries, bytes| {
         progress
@@ -61,7 +60,7 @@ pub(crate) fn import(
         name,
         session: session.as_deref(),
         recorder: concat!("counterfold ", env!("CARGO_PKG_VERSION")),
-        now_unix_ns: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX),
+        now_unix_ns: now_unix_ns(),
         identity: None,
         redactor,
         progress: &mut told,

@@ -32,6 +32,13 @@ fn upstream() -> Answering {
     Answering::start("127.0.0.1:0".parse().unwrap(), Arc::new(SaysHi)).unwrap()
 }
 
+/// One that answers with a call.
+fn that_calls() -> Answering {
+    let answer =
+        ANSWER.replace(r#""content":"hi"}"#, &format!(r#""content":null,"tool_calls":[{CALL}]}}"#));
+    Answering::start("127.0.0.1:0".parse().unwrap(), Arc::new(Calls(answer))).unwrap()
+}
+
 /// Starts a recording of a command that tells its base URL, waits for a line, and ends with 7.
 fn start(folder: &Folder, upstream: &Answering) -> (Child, String) {
     let url = format!("http://{}", upstream.addr());
@@ -211,11 +218,8 @@ fn a_conversation_over_its_budget_is_told() {
 
 #[test]
 fn an_agent_behind_acp_tells_the_recording_its_whole_outputs() {
-    let answer =
-        ANSWER.replace(r#""content":"hi"}"#, &format!(r#""content":null,"tool_calls":[{CALL}]}}"#));
     let folder = Folder::new();
-    let any = "127.0.0.1:0".parse().unwrap();
-    let upstream = Answering::start(any, Arc::new(Calls(answer))).unwrap();
+    let upstream = that_calls();
     let (mut child, base) = start(&folder, &upstream);
     ask(&base);
     ask_with(&base, &returned());
@@ -418,11 +422,8 @@ fn returned() -> String {
 
 #[test]
 fn what_a_hook_tells_is_kept_and_joined_to_its_call() {
-    let answer =
-        ANSWER.replace(r#""content":"hi"}"#, &format!(r#""content":null,"tool_calls":[{CALL}]}}"#));
     let folder = Folder::new();
-    let any = "127.0.0.1:0".parse().unwrap();
-    let upstream = Answering::start(any, Arc::new(Calls(answer))).unwrap();
+    let upstream = that_calls();
     let (mut child, base) = start(&folder, &upstream);
     ask(&base);
     ask_with(&base, &returned());

@@ -110,21 +110,8 @@ impl Journal<'_> {
     /// Checks, appends, and only then takes the event as happened.
     pub(crate) fn append(&mut self, event: &Event) -> Noted<()> {
         self.desk.check(event)?;
-        for told in told::pending(self.writer, self.redactor) {
-            self.append_one(&told)?;
-        }
-        self.append_one(event)?;
+        told::append(self.writer, self.redactor, self.now_unix_ns, event)?;
         self.desk.apply(event);
-        Ok(())
-    }
-
-    fn append_one(&mut self, event: &Event) -> Noted<()> {
-        let kind = event.kind();
-        let body =
-            event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
-        self.writer
-            .append(kind.tag(), event.version(), self.now_unix_ns, &body)
-            .map_err(RecordError::Append)?;
         Ok(())
     }
 

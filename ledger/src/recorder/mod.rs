@@ -375,20 +375,7 @@ impl Recorder {
     }
 
     fn append(&mut self, event: &Event) -> Result<(), RecordError> {
-        // The run comes first; what was redacted before it has an event right behind it.
-        if !matches!(event, Event::RunOpened(_)) {
-            for told in told::pending(&mut self.writer, &self.redactor) {
-                self.append_one(&told)?;
-            }
-        }
-        self.append_one(event)
-    }
-
-    fn append_one(&mut self, event: &Event) -> Result<(), RecordError> {
-        let kind = event.kind();
-        let body =
-            event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
-        self.writer.append(kind.tag(), event.version(), self.now_unix_ns, &body)?;
+        told::append(&mut self.writer, &self.redactor, self.now_unix_ns, event)?;
         self.desk.apply(event);
         if self.writer.pending_bytes() >= PENDING_BYTES_MAX {
             self.commit()?;

@@ -6,11 +6,35 @@
 use artifacts::fs::RedactionNote;
 use artifacts::redact::{Redaction, Redactor};
 
+use super::RecordError;
 use crate::event::{Event, RedactionConfigured, RedactionFailed, ReplacedSpan, SpansReplaced};
 use crate::fs::RunWriter;
 
+/// Appends an event, and before it what redaction did since the last one.
+pub(crate) fn append(
+    writer: &mut RunWriter,
+    redactor: &Redactor,
+    now_unix_ns: u64,
+    event: &Event,
+) -> Result<(), RecordError> {
+    // The run comes first; what was redacted before it has an event right behind it.
+    if !matches!(event, Event::RunOpened(_)) {
+        for told in pending(writer, redactor) {
+            append_one(writer, now_unix_ns, &told)?;
+        }
+    }
+    append_one(writer, now_unix_ns, event)
+}
+
+fn append_one(writer: &mut RunWriter, now_unix_ns: u64, event: &Event) -> Result<(), RecordError> {
+    let kind = event.kind();
+    let body =
+        event.encode().map_err(|source| RecordError::Encode { kind: kind.name(), source })?;
+    Ok(writer.append(kind.tag(), event.version(), now_unix_ns, &body)?)
+}
+
 /// Events that have to be appended before the next one.
-pub(crate) fn pending(writer: &mut RunWriter, redactor: &Redactor) -> Vec<Event> {
+fn pending(writer: &mut RunWriter, redactor: &Redactor) -> Vec<Event> {
     let failed = redactor.take_failures().into_iter().map(|failure| {
         let reason = failure.reason.name().to_owned();
         Event::RedactionFailed(RedactionFailed { reason, raw_bytes: failure.raw_bytes })

@@ -56,11 +56,11 @@ pub(super) struct Message {
 impl Message {
     /// Its texts, one after the other.
     pub(super) fn texts(&self) -> Vec<&str> {
-        let text = |piece: &'_ Piece| matches!(piece, Piece::Text(_));
-        let texts = self.pieces.iter().filter(|piece| text(piece));
-        texts
-            .filter_map(|it| if let Piece::Text(text) = it { Some(text.as_str()) } else { None })
-            .collect()
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::transcript::json::{Json, Value, write_text};
+use crate::transcript::json::{self, Json, Value};
 
 /// Largest file of an output that is read, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
@@ -80,26 +80,10 @@ fn write_without(json: &Json<'_>, seen: &[&str], out: &mut Vec<u8>) -> bool {
             return true;
         }
         Value::List(list) => {
-            out.push(b'[');
-            for (index, value) in list.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                left |= write_without(value, seen, out);
-            }
-            out.push(b']');
+            json::write_list(list, out, |value, out| left |= write_without(value, seen, out));
         }
         Value::Object(members) => {
-            out.push(b'{');
-            for (index, (name, value)) in members.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_text(name, out);
-                out.push(b':');
-                left |= write_without(value, seen, out);
-            }
-            out.push(b'}');
+            json::write_object(members, out, |value, out| left |= write_without(value, seen, out));
         }
         _ => out.extend_from_slice(json.raw),
     }

@@ -19,8 +19,9 @@ use clap::Args;
 use rayon::prelude::*;
 
 use crate::args::{Format, FormatArgs};
-use crate::cmd::acp::{RECORDER, now_unix_ns};
+use crate::cmd::acp::RECORDER;
 use crate::error::{Ended, Failure, Kind, Outcome, file, map};
+use crate::fresh::now_unix_ns;
 use crate::inputs::rules::RulesArgs;
 use crate::inputs::{self, Session};
 use crate::ui::{Progress, Ui};

@@ -65,36 +65,31 @@ pub struct Continued {
 /// # Errors
 /// The log cannot be read to its end, or its events do not fit.
 pub fn restore(reader: &mut LogReader) -> Result<Desk, ContinueError> {
-    let mut desk = Desk::default();
+    Ok(replay(reader)?.0)
+}
+
+/// The same, with how texts are redacted by the end of the log.
+fn replay(reader: &mut LogReader) -> Result<(Desk, Option<RedactionConfigured>), ContinueError> {
+    let (mut desk, mut in_force) = (Desk::default(), None);
     for frame in reader.frames() {
         let frame = frame?;
         let seq = frame.seq().0;
         let desk_error = |source| ContinueError::Desk { seq, source };
-        match event(&frame)? {
-            None => desk.skip(seq).map_err(desk_error)?,
-            Some(Event::RunClosed(_)) => return Err(ContinueError::Closed { seq }),
-            Some(event) => desk.observe(seq, &event).map_err(desk_error)?,
-        }
-    }
-    Ok(desk)
-}
-
-/// How texts are redacted by the end of a log.
-fn in_force(reader: &mut LogReader) -> Result<Option<RedactionConfigured>, ContinueError> {
-    let mut last = None;
-    for frame in reader.frames() {
-        let frame = frame?;
-        let tells = [Kind::RunOpened.tag(), Kind::RedactionConfigured.tag()];
-        if frame.is_seal() || !tells.contains(&frame.kind()) {
+        let Some(event) = event(&frame)? else {
+            desk.skip(seq).map_err(desk_error)?;
             continue;
+        };
+        if matches!(event, Event::RunClosed(_)) {
+            return Err(ContinueError::Closed { seq });
         }
-        match event(&frame)? {
-            Some(Event::RunOpened(opened)) => last = Some(opened.redaction()),
-            Some(Event::RedactionConfigured(configured)) => last = Some(configured),
+        desk.observe(seq, &event).map_err(desk_error)?;
+        match event {
+            Event::RunOpened(opened) => in_force = Some(opened.redaction()),
+            Event::RedactionConfigured(configured) => in_force = Some(configured),
             _ => {}
         }
     }
-    Ok(last)
+    Ok((desk, in_force))
 }
 
 /// The event of a frame; `None` for seals and for kinds that may be skipped.
@@ -129,8 +124,7 @@ impl Continued {
             other => ContinueError::Record(other.into()),
         })?;
         // Nobody else writes now; what was written since the first look is read as well.
-        let desk = restore(&mut LogReader::open(dir)?)?;
-        let last = in_force(&mut LogReader::open(dir)?)?;
+        let (desk, last) = replay(&mut LogReader::open(dir)?)?;
         let mut continued = Self { writer, redactor, desk, now_unix_ns };
         let changed = last.and_then(|last| told::reconfigured(&continued.redactor, &last));
         if let Some(changed) = changed {

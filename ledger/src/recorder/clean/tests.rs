@@ -158,7 +158,6 @@ fn escapes_do_not_hide_a_secret() {
         "\\u0073k-ant-REDACT-ME-0123456789",
         "sk-ant-\\u0052EDACT-ME-0123456789\\u00e9",
         &slashes,
-        &slashes,
         &unicode,
         "sk\\u002dant\\u002DREDACT-ME-0123456789",
     ] {
@@ -179,7 +178,6 @@ fn what_stays_of_a_string_is_written_by_the_bodys_own_rules() {
     };
     check("caf\\u00e9 \\u007f", "caf\\u00e9 \\u007f");
     check("caf\\u00E9", "caf\\u00E9");
-    check("\\u003c\\u2028", "\\u003c\\u2028");
     check("\\u003c\\u2028", "\\u003c\\u2028");
     check("a\\/b", "a\\/b");
     check("\\b\\f\\n\\\"\\\\", "\\b\\f\\n\\\"\\\\");
